@@ -39,7 +39,6 @@ NAMING: Final[Mapping[str, str]] = {
     "oracle/roles.py": "what each operation is to the judge",
     "oracle/identity.py": "a scheduled message is born twice",
     "oracle/effects.py": "a scheduled message is born twice",
-    "oracle/message_excerpts.py": "a scheduled message is born twice",
     "oracle/specified.py": "the words of the TLA+ specification",
 }
 """Who may speak of mechanisms, and of what."""

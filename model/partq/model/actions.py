@@ -40,6 +40,7 @@ INTERNAL: Final = (
     "prefetch",
     "appear",
     "activate",
+    "bury",
     "number",
     "forget",
     "reset",
@@ -51,6 +52,9 @@ INTERNAL: Final = (
 
 ACTIVATE: Final = "activate"
 """The broker's own move by which a scheduled message is enqueued (SCH)."""
+
+BURY: Final = "bury"
+"""The broker's own move by which a message comes to the dead-letter queue (RCV-9)."""
 
 STORE: Final = "store"
 """The broker's own move, where a requirement is waived, by which a single message is stored after its send,
@@ -69,7 +73,8 @@ class Action(NamedTuple):
     `NOWHERE`: to answers out of none. ``about``: the births that the arguments name, as far as that is known.
     ``seqs``: the numbers that do. ``target``: restrict a rebalance to those after which each partition is on
     its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may be
-    refused as busy, which changes nothing.
+    refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive,
+    peek or drain.
     """
 
     op: str
@@ -94,6 +99,7 @@ class Action(NamedTuple):
     target: tuple[str | None, ...] | None = None
     about: tuple[str, ...] = ()
     seqs: tuple[int, ...] = ()
+    entity: str = ""
 
 
 class Answer(NamedTuple):

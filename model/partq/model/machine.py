@@ -14,7 +14,8 @@ messages stand in the order of partitions and numbers: another mix is the same a
 
 ``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
 ``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.norm.OWN`),
-``activate`` a scheduled one, ``number`` a message that waits for a commit, ``forget`` an open transaction
+``activate`` a scheduled one, ``bury`` one that is dead-lettered, ``number`` a
+message that waits for a commit, ``forget`` an open transaction
 that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``, ``handoff``.
 Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
 
@@ -58,8 +59,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from . import mechanisms
-from .actions import ACTIVATE, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
+from .actions import ACTIVATE, BURY, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
+from .deadletters import norm as deadletters
 from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
@@ -100,6 +102,7 @@ def internal(state: State) -> list[Action]:
     """The broker's own moves that may happen now."""
     found = list(settling.moves(state))
     found += scheduling.moves(state)
+    found += deadletters.moves(state)
     found += transactions.moves(state)
     for known in state.clients:
         loose = (p for p in range(len(known.cursor)) if known.loose >> p & 1)
@@ -196,6 +199,7 @@ _TABLE: Final[dict[str, Mechanism]] = {
     "assignment": assignment_events.assignment,
     **dict.fromkeys(settling.OWN, settling.own),
     ACTIVATE: scheduling.activate,
+    BURY: deadletters.bury,
     STORE: routing_deviations.store_withheld,
     "forget": transactions.forget,
     "number": transactions.number,

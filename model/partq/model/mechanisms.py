@@ -27,6 +27,7 @@ MECHANISMS: Final = (
     "scheduling",
     "deferral",
     "expiry",
+    "deadletters",
     "rebalancing",
 )
 """The mechanisms that are built, in the order in which what they add is put together: of two that add to the

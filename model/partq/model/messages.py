@@ -74,6 +74,7 @@ def _check_time(name: str, value: object) -> None:
 
 _WHILE_SCHEDULED: Final = "~scheduled"
 _AGAIN: Final = "~again"
+_DEAD: Final = "~dead"
 
 
 def as_scheduled(id: str) -> str:
@@ -86,14 +87,30 @@ def as_again(id: str) -> str:
     return id + _AGAIN
 
 
+def as_dead(id: str) -> str:
+    """The name of a message in the dead-letter queue: a birth of its own, with either number."""
+    return id + _DEAD
+
+
 def is_scheduled(name: str) -> bool:
     """Whether it is that of a message while it is scheduled."""
     return name.endswith(_WHILE_SCHEDULED)
 
 
+def is_dead(name: str) -> bool:
+    """Whether it is that of a message in the dead-letter queue."""
+    return name.endswith(_DEAD)
+
+
 def as_active(name: str) -> str:
-    """The name of the message once it is activated."""
-    return name.removesuffix(_WHILE_SCHEDULED).removesuffix(_AGAIN)
+    """The name of the message where it is delivered: once it is activated, and not dead-lettered."""
+    return name.removesuffix(_DEAD).removesuffix(_WHILE_SCHEDULED).removesuffix(_AGAIN)
+
+
+def births_of(name: str) -> tuple[str, ...]:
+    """Every name that the message of this name may have."""
+    id = as_active(name)
+    return id, as_scheduled(id), as_again(id), as_dead(id)
 
 
 ACTIVE: Final = "active"

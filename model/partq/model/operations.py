@@ -56,6 +56,7 @@ class Arg(NamedTuple):
     ``words``: a text has to be one of these, and a number may be one instead.
     ``most``: so many messages at the most.
     ``bare``: in the terse notation it stands without its name, as all do that are required.
+    ``apart``: a history has it in a field of the record, and not among the arguments.
     ``meaning``: what it has to be, or says in a program's step.
     """
 
@@ -64,6 +65,7 @@ class Arg(NamedTuple):
     words: tuple[str, ...] = ()
     most: int | None = None
     bare: bool = False
+    apart: bool = False
     meaning: str = ""
 
 
@@ -130,8 +132,20 @@ class OpSpec(NamedTuple):
     instant: bool = False
     switch: str = ""
 
+    @property
+    def recorded(self) -> dict[str, Arg]:
+        """The arguments that a history has among the record's."""
+        return {name: arg for name, arg in self.args.items() if not arg.apart}
+
+
+DEAD_LETTER: Final = "dead_letter"
+"""The operation that moves a message to the dead-letter queue, and the word for that queue in a request."""
 
 _TXN = {"txn": Arg(Kind.TEXT)}
+ENTITY: Final[dict[str, Arg]] = {
+    "entity": Arg(Kind.TEXT, words=(DEAD_LETTER,), apart=True, meaning="dead_letter: of that queue instead")
+}
+"""Which of the entities that belong together is asked; absent: the main one."""
 _TIMEOUT = {"timeout": Arg(Kind.NS)}
 _LOCKS = {"locks": Arg(Kind.TEXTS, required=True)}
 _MESSAGES = {"messages": Arg(Kind.MESSAGES, required=True)}
@@ -158,7 +172,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "schedule": OpSpec(_MESSAGES | _TXN | _TIMEOUT, answers=True),
     "cancel_scheduled": OpSpec({"seq": Arg(Kind.SEQ, required=True)} | _TXN | _TIMEOUT),
     "receive": OpSpec(
-        _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES), "flow": Arg(Kind.TEXT)} | _TIMEOUT,
+        _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES), "flow": Arg(Kind.TEXT)} | ENTITY | _TIMEOUT,
         answers=True,
         delivers=True,
         locks=True,
@@ -169,13 +183,13 @@ OPS: Final[dict[str, OpSpec]] = {
     "complete": _SETTLEMENT._replace(removes=True),
     "abandon": _SETTLEMENT,
     "defer": _SETTLEMENT._replace(sets_aside=True),
-    "dead_letter": _SETTLEMENT._replace(
+    DEAD_LETTER: _SETTLEMENT._replace(
         args=_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}, removes=True
     ),
     "renew_lock": OpSpec(
         {"lock": Arg(Kind.TEXT, required=True)} | _TIMEOUT, answers=True, optional=True, locks=True
     ),
-    "peek": OpSpec(_MOST | {"from_seq": Arg(Kind.SEQ)} | _TIMEOUT, answers=True, switch="peek"),
+    "peek": OpSpec(_MOST | {"from_seq": Arg(Kind.SEQ)} | ENTITY | _TIMEOUT, answers=True, switch="peek"),
     "accept_session": OpSpec({"session_id": Arg(Kind.TEXT, bare=True)} | _TIMEOUT),
     "close_session": OpSpec(_SESSION | _TIMEOUT),
     "get_session_state": OpSpec(_SESSION | _TIMEOUT),
@@ -205,7 +219,7 @@ OPS: Final[dict[str, OpSpec]] = {
         env=True,
         instant=True,
     ),
-    "drained": OpSpec({}, env=True, instant=True),
+    "drained": OpSpec(ENTITY, env=True, instant=True),
 }
 """Every operation of ``partq.history/1``. ``env`` ones are faults, the clock and observations."""
 

@@ -50,6 +50,11 @@ WITHDRAWN: Final = 7
 """Scheduled, and cancelled when it was due already: it may be gone, or still be activated (SCH-5)."""
 OVERDUE: Final = 8
 """Its time had come when it was sent: it is about to be activated, and `Entry.number` is -1 until then."""
+PARTING: Final = 10
+"""Dead-lettered, and not yet in the dead-letter queue."""
+
+UNCOUNTED: Final = -(2**62)
+"""`Entry.tries` where no rule binds the count: in the dead-letter queue."""
 
 
 DEFERRED: Final = 9
@@ -83,6 +88,7 @@ STATUSES: Final = (
     Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
     Status("overdue", visible=False, certain=False, struck=False),
     Status("deferred", struck=False, loose=True, label=messages.DEFERRED),
+    Status("parting", visible=False, certain=False, struck=False, kept=True),
 )
 VISIBLE: Final = tuple(status.visible for status in STATUSES)
 CERTAIN: Final = tuple(status.certain for status in STATUSES)
@@ -268,7 +274,8 @@ class Config:
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
-    history; they tell of a change at most ``telling`` ns after it.
+    history; they tell of a change at most ``telling`` ns after it. ``dead_letters``: what the dead-letter
+    queue holds is part of the state.
 
     ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
     (`State.forbids`, `State.breaks`).
@@ -289,6 +296,7 @@ class Config:
     late: int = 0
     observed: bool = False
     telling: int = 0
+    dead_letters: bool = False
     skew: int = 0
     waived: frozenset[str] = frozenset()
     lock_duration: int = field(init=False)
@@ -330,8 +338,10 @@ Burnt = tuple[tuple[int, str, int], ...]
 
 
 class State(NamedTuple):
-    """One state of one entity. ``down`` and ``used`` are sets of partition positions, as bits. ``burnt``:
-    numbers that failed sends may have consumed and no gap has shown yet, as (partition, key, count), sorted;
+    """One state of one entity, and of its dead-letter queue where `Config.dead_letters` says so: that one's
+    partitions follow on the others in ``parts``. ``down`` and ``used`` are sets of partition positions, as
+    bits. ``burnt``: numbers that failed sends may have consumed and no gap has shown yet, as (partition, key,
+    count), sorted;
     partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every token that was
     given, with its message (remembered only where RCV-8 is not enforced). ``withheld``: messages that may be
     stored after their send, though that was refused or has its place in a transaction (remembered only with a
@@ -409,12 +419,14 @@ def initial(
             raise InvalidScope(f"{count} partitions cannot be called {names}")
         names = tuple(dict.fromkeys(names))[:count]
     known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
+    known *= 2 if options.get("dead_letters") else 1
     options.setdefault("symmetric", names is not None and not family.flows)
     cfg = _config(profile_name, settings, known, tuple(sorted(options.items())), waived)
     named = 0 if names is None else (1 << len(names)) - 1
     part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
     flows = Flows(owner=(None,) * count, handoff=(None,) * count) if family.flows else None
-    return State(cfg, now, False, 0, named, (part,) * count, (), (), (), (), flows)
+    dead = (Part(0, 1 << family.counter_bits - 1, 0, ()),) * count if cfg.dead_letters else ()
+    return State(cfg, now, False, 0, named, (*(part,) * count, *dead), (), (), (), (), flows)
 
 
 def position(cfg: Config, name: int | None) -> int | None:
@@ -431,7 +443,18 @@ def is_up(state: State, p: int) -> bool:
 
 def up(state: State) -> list[int]:
     """The partitions that serve."""
-    return [p for p in range(len(state.parts)) if is_up(state, p)]
+    return [p for p in range_of(state) if is_up(state, p)]
+
+
+def range_of(state: State, entity: str = "") -> range:
+    """The positions of an entity's partitions; of its dead-letter queue's for any word."""
+    count = state.cfg.entity.partitions
+    return range(count, len(state.parts)) if entity else range(count)
+
+
+def stored_with(state: State, p: int) -> tuple[int, ...]:
+    """The positions of what goes down and comes up with this partition: its dead letters, too."""
+    return tuple(range(p, len(state.parts), state.cfg.entity.partitions))
 
 
 def key_partition(state: State, key: str) -> int | None:
@@ -496,7 +519,7 @@ def find_number(part: Part, number: int) -> int | None:
 
 def choices(state: State) -> list[int]:
     """The partitions worth trying for something new: of interchangeable ones only the first."""
-    every = range(len(state.parts))
+    every = range_of(state)
     if not state.cfg.symmetric:
         return list(every)
     used = state.used

@@ -64,7 +64,7 @@ def _value(arg: Arg) -> st.SearchStrategy[Any]:
 
 def arguments(op: str) -> st.SearchStrategy[dict[str, Any]]:
     """Any arguments of an operation that a history can hold."""
-    spec = OPS[op].args
+    spec = OPS[op].recorded
     required = {key: _value(arg) for key, arg in spec.items() if arg.required}
     optional = {key: _value(arg) for key, arg in spec.items() if not arg.required}
     return st.fixed_dictionaries(required, optional=optional)

@@ -554,7 +554,7 @@ def test_the_documented_example_is_a_history() -> None:
 
 def test_the_documentation_names_every_word_of_the_format() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    arguments = {name for spec in OPS.values() for name in spec.args}
+    arguments = {name for spec in OPS.values() for name in spec.recorded}
     fields = {
         *Record.__struct_fields__,
         *Delivery._fields,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of, name_of
 from partq.model.actions import STORE
+from partq.model.messages import as_dead
 from partq.model.state import FOREVER
 
 
@@ -39,6 +40,12 @@ def test_the_numbers_of_a_flat_entity_name_no_partition() -> None:
 def test_a_peek_that_finds_nothing_looks_everywhere() -> None:
     *_, first, second = told("azure-premium", "p send m1\np send m2\np peek 1 -> nothing")
     assert (first.action.only, second.action.only) == (0, 1)
+
+
+def test_a_message_is_sent_to_where_its_dead_letter_lies() -> None:
+    text = "p send m1\np receive 1 -> m1 lock=l\np receive 1 delete -> {}#2.1"
+    sent, *_ = told("azure-premium", text.format(as_dead("m1")))
+    assert [(hint.id, name_of(hint)) for hint in sent.observed.messages] == [("m1", 2)]
 
 
 def test_a_keyless_batch_may_be_split() -> None:

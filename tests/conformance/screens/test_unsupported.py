@@ -20,7 +20,7 @@ from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.registry import ALL
 from partq.conformance.screens.unsupported import TOUCHED
 from partq.conformance.verdict import Inspection
-from partq.model.operations import OPS
+from partq.model.operations import OPS, SETTLEMENTS
 from partq.model.profiles import SECOND, Entity
 
 FLAT: dict[str, Any] = {"profile": "azure-flat"}
@@ -53,7 +53,7 @@ def test_every_operation_is_followed_or_its_rows_are_known() -> None:
     harmless = {"get", "get_session_state", "set_session_state"}
     clients = {op for op, spec in OPS.items() if not spec.env}
     assert clients == followed | harmless | set(TOUCHED)
-    assert set(AMID) == set(TOUCHED)
+    assert set(AMID) == set(TOUCHED) - SETTLEMENTS
 
 
 @pytest.mark.parametrize("op", AMID)
@@ -114,6 +114,25 @@ def test_a_dead_letter_queue_has_the_settings_of_its_queue() -> None:
     queue, dead = ("q", "p send m1"), ("q/$DeadLetterQueue", late)
     assert not told(queue, dead, q=Entity(lock_duration=60 * SECOND)).findings
     assert set(told(queue, dead).findings) == {"RCV-8"}
+
+
+def test_a_transaction_may_have_settled_a_dead_letter() -> None:
+    """It may be of another partition, so that a settlement in the queue is refused."""
+    held = ("q", f"p send m0\n{LOCKED}p begin t")
+    settled = ("q/$DeadLetterQueue", "p receive 1 -> m0#1 lock=k\np complete k txn=t")
+    refused = ("q", "p complete l txn=t -> error invalid_operation")
+    assert set(told(held, refused, profile="azure-standard").findings) == {"RCV-12"}
+    found = told(held, settled, refused, profile="azure-standard")
+    assert not found.findings and "complete of record" in found.open["RCV-12"]
+
+
+def test_what_strikes_a_client_in_one_of_two_queues_strikes_it_in_both() -> None:
+    """A connection that is lost in the dead-letter queue takes the client's cursors with it."""
+    shown = "p peek 1 -> m1#1"
+    queue = ("q", f"p send m1\np send m2\n{shown}")
+    assert set(told(queue, ("q", shown)).findings) == {"PEEK-5"}
+    lost = ("q/$DeadLetterQueue", "p receive 1 -> unknown connection_lost")
+    assert not told(queue, lost, ("q", shown)).findings
 
 
 def test_what_nobody_sent_to_an_entity_is_open_where_it_may_come_from_elsewhere() -> None:

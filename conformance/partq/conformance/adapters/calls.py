@@ -34,7 +34,8 @@ def ask(client: Client, op: str, args: Mapping[str, Any]) -> object:
     """What the client answers. Raises what it raises."""
     call, kinds = CALLS[op], OPS[op].args
     given = [_own(kinds[name], args[name]) for name in call.asked]
-    named = {n: _own(kinds[n], args[n]) if n in args else usual for n, usual in call.named.items()}
+    usual = {name: value for name, value in call.named.items() if name in args or not kinds[name].apart}
+    named = {n: _own(kinds[n], args[n]) if n in args else value for n, value in usual.items()}
     answer: object = getattr(client, op)(*given, **named)
     return answer
 

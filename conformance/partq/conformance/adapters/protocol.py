@@ -101,10 +101,16 @@ class Client:
         raise Rejected("unsupported")
 
     def receive(
-        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+        self,
+        max_messages: int,
+        *,
+        mode: str = "peek_lock",
+        timeout: float = 1.0,
+        entity: str | None = None,
     ) -> Sequence[Delivery]:
         """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
-        to settle with; ``receive_and_delete``: each is gone once returned."""
+        to settle with; ``receive_and_delete``: each is gone once returned. ``entity``: ``"dead_letter"``
+        for the dead-letter queue, each with its ``reason``; only a client that can `dead_letter` is asked."""
         raise Rejected("unsupported")
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
@@ -123,12 +129,19 @@ class Client:
         """The deferred messages with these numbers, each with a ``lock`` to settle with."""
         raise Rejected("unsupported")
 
+    def dead_letter(self, locks: Sequence[str], *, reason: str | None = None, txn: str | None = None) -> None:
+        """Move the messages to the dead-letter queue, for this reason."""
+        raise Rejected("unsupported")
+
     def renew_lock(self, lock: str) -> Sequence[Delivery]:
         """Restart the lock's clock. Answers the message with its new ``locked_until``, or nothing."""
         raise Rejected("unsupported")
 
-    def peek(self, max_messages: int, *, from_seq: int | None = None) -> Sequence[Delivery]:
-        """Up to ``max_messages`` without locking, from the number on, or on from this client's own cursor."""
+    def peek(
+        self, max_messages: int, *, from_seq: int | None = None, entity: str | None = None
+    ) -> Sequence[Delivery]:
+        """Up to ``max_messages`` without locking, from the number on, or on from this client's own cursor.
+        ``entity``: as of a receive; each has a cursor of its own."""
         raise Rejected("unsupported")
 
     def begin(self, txn: str) -> None:

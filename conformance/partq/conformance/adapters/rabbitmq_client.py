@@ -135,7 +135,7 @@ class RabbitMQClient(Client):
                 raise Indefinite("internal", "nacked by the server") from None
 
     def receive(
-        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0, entity: str | None = None
     ) -> Sequence[Delivery]:
         """What the server has pushed, as a lock each; ``receive_and_delete`` acknowledges it at once."""
         with self._working(timeout):

@@ -62,7 +62,14 @@ FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 
 
 def _settle(how: str) -> FrontEndCall:
-    return lambda end, connection, args: end.settle(connection, how, args["locks"], args.get("txn"))
+    return lambda end, connection, args: end.settle(
+        connection, how, args["locks"], args.get("txn"), args.get("reason")
+    )
+
+
+def _queue(end: Any, args: Args) -> Any:
+    """The front end of the entity that is asked."""
+    return end.dead_letters if args.get("entity") else end
 
 
 CALLS: Final[Mapping[str, FrontEndCall]] = {
@@ -74,7 +81,7 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
         args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
     ),
     "cancel_scheduled": lambda end, _, args: end.cancel(args["seq"], args.get("txn")),
-    "receive": lambda end, connection, args: end.receive(
+    "receive": lambda end, connection, args: _queue(end, args).receive(
         connection,
         args["max"],
         args.get("mode") == "receive_and_delete",
@@ -84,9 +91,12 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
     "complete": _settle("complete"),
     "abandon": _settle("abandon"),
     "defer": _settle("defer"),
+    "dead_letter": _settle("dead_letter"),
     "receive_deferred": lambda end, connection, args: end.receive_deferred(connection, args["seqs"]),
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
-    "peek": lambda end, connection, args: end.peek(connection, args["max"], args.get("from_seq")),
+    "peek": lambda end, connection, args: _queue(end, args).peek(
+        connection, args["max"], args.get("from_seq")
+    ),
     "begin": lambda end, _, args: end.begin(args["txn"]),
     "commit": lambda end, _, args: end.commit(args["txn"]),
     "rollback": lambda end, _, args: end.rollback(args["txn"]),

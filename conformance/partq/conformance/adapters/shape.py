@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from partq.conformance.adapters.calls import CALLS
 from partq.conformance.adapters.protocol import Broker, Client, SimulatedBroker
+from partq.model.operations import DEAD_LETTER, OPS
 
 BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "restore", "lacks", "profiles")
 """The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""
@@ -32,13 +33,20 @@ def misfit(broker: Broker) -> str | None:
     for call in BROKER_CALLS:
         if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
             return wrong
-    for call, named in (*((op, tuple(how.named)) for op, how in CALLS.items()), ("close", ())):
-        asked = [argument for argument in _arguments(Client, call) if argument not in named]
+    for call, named in (*((op, _named(client, op)) for op in CALLS), ("close", ())):
+        by_name = CALLS[call].named if call in CALLS else ()
+        asked = [argument for argument in _arguments(Client, call) if argument not in by_name]
         if not isinstance(getattr_static(client, call), staticmethod | classmethod):
             asked.insert(0, "self")
         if wrong := _unlike(f"{client.__name__}.{call}", getattr(client, call), asked, named):
             return wrong
     return None
+
+
+def _named(client: type[Client], op: str) -> tuple[str, ...]:
+    """What its method is given by name; which entity is asked only where there are several."""
+    buries = getattr_static(client, DEAD_LETTER) is not getattr_static(Client, DEAD_LETTER)
+    return tuple(name for name in CALLS[op].named if buries or not OPS[op].args[name].apart)
 
 
 def near_misses(broker: Broker) -> Iterator[str]:

@@ -2,17 +2,18 @@
 
 One generator for every driver: it yields the next `Step`, the driver does it (through the client's
 `Script`, recorded like any other) and sends back what came of it. Pure: nothing here waits or calls a
-broker. The driver records the event ``drained`` only where the generator's value is True::
+broker. The generator's value are the arguments of the events ``drained`` that the driver records: one for
+each entity that was found empty::
 
     plan = Plan(profile, entity, lacks, clients, faults, sent)
-    if play(drain(plan), perform):
-        record(ENV, "drained")
+    for args in play(drain(plan), perform):
+        record(ENV, "drained", args)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from partq.conformance.of_mechanisms import given
 from partq.conformance.workload.cases.steps import (
+    asking,
     bind,
     complete,
     disconnect,
@@ -29,9 +31,10 @@ from partq.conformance.workload.cases.steps import (
     rollback,
     unbind,
 )
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery
-from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
+from partq.model.operations import CONNECTION_LOST, DEAD_LETTER, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
 ROUNDS: Final = 8
@@ -49,6 +52,10 @@ TRIES: Final = 3
 
 BATCH: Final = 64
 
+MAIN: Final[Args] = {}
+DEAD: Final[Args] = {"entity": DEAD_LETTER}
+"""How a step, or an event, says which of the two queues it is about."""
+
 
 class StepResult(Struct, frozen=True, gc=False):
     """What came of a step, as it was recorded. The driver sends None where there was nothing to do."""
@@ -64,6 +71,8 @@ class StepResult(Struct, frozen=True, gc=False):
 
 
 Drain = Generator[Step, StepResult | None, bool]
+Emptied = tuple[Args, ...]
+"""The arguments of the events that tell what was found empty."""
 Taking = Generator[Step, StepResult | None, set[str]]
 
 
@@ -87,7 +96,8 @@ class DrainPlan:
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
     every lock that was given has ended, where the driver knows that. ``all_gone``: whether every message that
     was accepted has certainly gone. ``rounds``: so many in vain are enough. ``sets_aside``: whether messages
-    may be left that come by number alone.
+    may be left that come by number alone. ``dead_letters``: whether the dead-letter
+    queue is to be emptied, too.
     """
 
     profile: Profile
@@ -104,6 +114,7 @@ class DrainPlan:
     all_gone: Callable[[], bool] = lambda: False
     rounds: int = ROUNDS
     sets_aside: bool = False
+    dead_letters: bool = False
 
     @property
     def first_wait(self) -> int:
@@ -121,8 +132,8 @@ class DrainPlan:
         return self.entity.lock_duration + 1 if self.profile.locks_expire else 0
 
 
-def drain(plan: DrainPlan) -> Drain:
-    """The steps that empty the entity. Its value: whether it was certainly found empty.
+def drain(plan: DrainPlan) -> Generator[Step, StepResult | None, Emptied]:
+    """The steps that empty the entity, and its dead-letter queue. The value: those certainly found empty.
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
     leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes, and
@@ -132,13 +143,21 @@ def drain(plan: DrainPlan) -> Drain:
     """
     for repair in repairs(plan.faults):
         if not (yield from _insist(repair)):
-            return False
+            return ()
     left = True
     for client in plan.clients:
         left = (yield from _leave(plan, client)) and left
     if plan.profile.flows and not (yield from _insist(bind(DRAINER))):
-        return False
-    return (yield from _empty(plan)) and left
+        return ()
+    if not ((yield from _empty(plan)) and left):
+        return ()
+    buried = replace(plan, is_empty=lambda: None)
+    return ({}, DEAD) if plan.dead_letters and (yield from _empty(buried, DEAD)) else ({},)
+
+
+def looks_at_dead_letters(steps: Iterable[Step]) -> bool:
+    """Whether a program has to do with dead letters, so that a drain empties their queue, too."""
+    return any(step.op == DEAD_LETTER or "entity" in step.args for step in steps)
 
 
 def sets_aside(program: Program) -> bool:
@@ -163,14 +182,17 @@ def repairs(faults: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(sorted(left.values(), key=lambda step: "index" in step.args))
 
 
-def play(steps: Drain, perform: Callable[[Step], StepResult | None]) -> bool:
+def play(
+    steps: Generator[Step, StepResult | None, Emptied], perform: Callable[[Step], StepResult | None]
+) -> Emptied:
     """Do all the steps by the function given; the drain's value."""
     try:
         step = next(steps)
         while True:
             step = steps.send(perform(step))
     except StopIteration as end:
-        return bool(end.value)
+        emptied: Emptied = end.value
+        return emptied
 
 
 def _insist(step: Step) -> Drain:
@@ -198,19 +220,19 @@ def _unbind(plan: DrainPlan, client: str) -> Drain:
     return True
 
 
-def _empty(plan: DrainPlan) -> Drain:
+def _empty(plan: DrainPlan, of: Args = MAIN) -> Drain:
     wait = plan.first_wait if plan.is_empty() is None else 0
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + plan.rounds * (plan.quiet + TRIES)
     met, vain, repeats = set[str](), 0, 0
     while vain < plan.rounds and repeats < REPEATS:
         if wait and not (yield from _wait(wait)):
             return False
-        found, budget = yield from _receive_all(plan, budget)
+        found, budget = yield from _receive_all(plan, budget, of)
         empty = plan.is_empty()
         if empty or budget <= 0:
             return bool(empty)
         look = not found and (empty is None or plan.sets_aside)
-        left = (yield from _peek(plan)) if look else None
+        left = (yield from _peek(plan, of)) if look else None
         if empty is None and left == ():
             return True
         found |= yield from _take(left or ())
@@ -232,12 +254,14 @@ def _wait(by: int) -> Drain:
     return did is None or did.ok
 
 
-def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | None, tuple[set[str], int]]:
+def _receive_all(
+    plan: DrainPlan, budget: int, of: Args
+) -> Generator[Step, StepResult | None, tuple[set[str], int]]:
     """Receive until nothing comes. Which messages came, and what is left of the budget of receives."""
     mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1
-        did = yield receive(DRAINER, BATCH, plan.patience, mode)
+        did = yield asking(receive(DRAINER, BATCH, plan.patience, mode), of)
         if did is None or not did.ok:
             if did is not None and did.error == "unsupported":
                 mode = "peek_lock"
@@ -248,7 +272,7 @@ def _receive_all(plan: DrainPlan, budget: int) -> Generator[Step, StepResult | N
         quiet = 0 if did.messages else quiet + 1
         found.update(message.id for message in did.messages)
         if did.messages and mode == "peek_lock":
-            yield complete(DRAINER, *range(len(did.messages)))
+            yield asking(complete(DRAINER, *range(len(did.messages))), {"dead": True} if of else {})
     return found, budget
 
 
@@ -272,9 +296,9 @@ def _take(left: Iterable[Delivery]) -> Taking:
     return found
 
 
-def _peek(plan: DrainPlan) -> Generator[Step, StepResult | None, tuple[Delivery, ...] | None]:
+def _peek(plan: DrainPlan, of: Args) -> Generator[Step, StepResult | None, tuple[Delivery, ...] | None]:
     """What a peek still shows, None if it fails; nothing where there is no peek, and nothing is set aside."""
-    look = peek(DRAINER, BATCH, "start")
+    look = asking(peek(DRAINER, BATCH, "start"), of)
     if not plan.profile.peek or look.op in plan.lacks:
         return None if plan.sets_aside else ()
     did = yield look

@@ -32,7 +32,14 @@ from partq.conformance.execution.adapter_calls import (
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.client_thread import NEVER, ClientThread
 from partq.conformance.execution.diagnostics import Problems
-from partq.conformance.execution.drain import DrainPlan, StepResult, drain, play, sets_aside
+from partq.conformance.execution.drain import (
+    DrainPlan,
+    StepResult,
+    drain,
+    looks_at_dead_letters,
+    play,
+    sets_aside,
+)
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
@@ -361,10 +368,12 @@ class LiveRun:
             locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
             all_gone=lambda: self.ledger.nothing_left,
             sets_aside=sets_aside(self.program),
+            dead_letters=looks_at_dead_letters(self.steps),
         )
-        empty = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
-        if empty and not any(thread.lost for thread in self.threads.values()):
-            self.recorder.event(DRAINED, {})
+        emptied = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
+        if not any(thread.lost for thread in self.threads.values()):
+            for args in emptied:
+                self.recorder.event(DRAINED, args)
 
     def _is_empty(self) -> bool | None:
         """What the broker says; None also where it raises, lies or hangs."""

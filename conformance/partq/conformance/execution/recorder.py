@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from partq.conformance.execution.adapter_calls import CallResult
 from partq.conformance.history import Record
+from partq.conformance.history.entities import addressed
 from partq.conformance.workload.operations.record import Args
 from partq.model.operations import ENV, Outcome
 
 
 class Recorder:
-    """The records of one entity, numbered in order of their calls."""
+    """The records of one entity and its dead-letter queue, numbered in order of their calls."""
 
     def __init__(self, entity: str) -> None:
         self.entity = entity
@@ -35,7 +36,8 @@ class Recorder:
         with self._lock:
             i = len(self._records)
             call = self.now()
-            self._records.append(Record(i, proc, op, self.entity, call, None, args, Outcome.UNKNOWN, "hang"))
+            entity, own = addressed(self.entity, args)
+            self._records.append(Record(i, proc, op, entity, call, None, own, Outcome.UNKNOWN, "hang"))
         return i
 
     def end(self, i: int, result: CallResult) -> None:
@@ -65,7 +67,8 @@ class Recorder:
         """Record an environment event that takes no time."""
         with self._lock:
             i, now = len(self._records), self.now()
-            self._records.append(Record(i, ENV, op, self.entity, now, now, args))
+            entity, own = addressed(self.entity, args)
+            self._records.append(Record(i, ENV, op, entity, now, now, own))
 
     def records(self) -> tuple[Record, ...]:
         """All of it so far, in order of calls. Nothing that comes later changes it."""

@@ -14,9 +14,18 @@ from collections.abc import Generator, Iterable
 from typing import Any, Final
 
 from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
-from partq.conformance.execution.drain import DrainPlan, StepResult, drain, rounds_of, sets_aside
+from partq.conformance.execution.drain import (
+    DrainPlan,
+    Emptied,
+    StepResult,
+    drain,
+    looks_at_dead_letters,
+    rounds_of,
+    sets_aside,
+)
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.history import Header, History, Record, collector
+from partq.conformance.history.entities import addressed
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
@@ -61,7 +70,7 @@ class _SimulatedRun:
         self.lacks = self.stage.lacks
         self.clock = self.stage.clock
         self.clients = {proc: _SimulatedClient(proc, self.stage.connect(proc)) for proc in program.procs}
-        self.drained = False
+        self.emptied: Emptied = ()
         self.phase = 0
         self.left: list[int] = []
         self.blocked: list[Any] = []
@@ -81,8 +90,9 @@ class _SimulatedRun:
             self._at_once()
         if self.clock.run() and program.drain:
             self.clock.spawn(self._drain())
-            if self.clock.run() and self.drained:
-                self.event(DRAINED, {})
+            if self.clock.run():
+                for args in self.emptied:
+                    self.event(DRAINED, args)
         return self._so_far()
 
     def _so_far(self) -> History:
@@ -94,7 +104,8 @@ class _SimulatedRun:
     def event(self, op: str, args: Args) -> None:
         """Record an event of the environment that takes no time."""
         self.clock.now = now = self.clock.now + 1
-        self.records.append(Record(len(self.records), ENV, op, ENTITY, now, now, args))
+        entity, own = addressed(ENTITY, args)
+        self.records.append(Record(len(self.records), ENV, op, entity, now, now, own))
 
     # Who does what, and when.
 
@@ -177,14 +188,15 @@ class _SimulatedRun:
         clock, records, proc = self.clock, self.records, client.proc
         i = len(records)
         clock.now = called = clock.now + 1
-        records.append(Record(i, proc, op, ENTITY, called, None, args, Outcome.UNKNOWN, "hang"))
+        entity, own = addressed(ENTITY, args)
+        records.append(Record(i, proc, op, entity, called, None, own, Outcome.UNKNOWN, "hang"))
         if op in self.lacks:
             outcome, error, shown = _UNSUPPORTED
         else:
             outcome, error, shown = yield from self.stage.operate(client.connection, op, args)
         messages = tuple(shown)
         clock.now = ended = clock.now + 1
-        records[i] = Record(i, proc, op, ENTITY, called, ended, args, outcome, error, messages)
+        records[i] = Record(i, proc, op, entity, called, ended, own, outcome, error, messages)
         client.script.absorb(op, args, outcome, error, messages)
         return StepResult(outcome, error, messages)
 
@@ -226,6 +238,7 @@ class _SimulatedRun:
             is_empty=self.stage.is_empty,
             rounds=rounds_of(family, virtual=True),
             sets_aside=sets_aside(program),
+            dead_letters=looks_at_dead_letters(program.steps),
         )
         steps = drain(plan)
         did = None
@@ -233,7 +246,7 @@ class _SimulatedRun:
             while True:
                 did = yield from self._do(steps.send(did))
         except StopIteration as end:
-            self.drained = bool(end.value)
+            self.emptied = end.value
 
 
 _UNSUPPORTED: Final[Reply] = (Outcome.ERROR, "unsupported", ())

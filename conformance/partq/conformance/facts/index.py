@@ -364,6 +364,8 @@ def facts_of(history: History) -> list[Facts]:
         return [Facts(history.header, sorted_.names[0], history.records)]
     found = {name: Facts(history.header, name, sorted_.of(name)) for name in sorted_.names}
     _relate(found, sorted_.topics)
+    for name, dead in sorted_.dead.items():
+        found[name].unfollowed += [record for record in found[dead].settlements if "txn" in record.args]
     return list(found.values())
 
 

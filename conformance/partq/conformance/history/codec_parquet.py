@@ -58,7 +58,7 @@ _MESSAGE: Final = pa.struct({name: _KINDS[arg.kind] for name, arg in MESSAGE.ite
 _DELIVERY: Final = pa.struct({name: _KINDS[arg.kind] for name, arg in DELIVERY.items()})
 _KINDS[Kind.MESSAGES] = pa.list_(_MESSAGE)
 
-_ARGS: Final = {name: arg.kind for spec in OPS.values() for name, arg in spec.args.items()}
+_ARGS: Final = {name: arg.kind for spec in OPS.values() for name, arg in spec.recorded.items()}
 _OBJECTS: Final = tuple(name for name, kind in _ARGS.items() if kind is Kind.OBJECT)
 
 COLUMNS: Final = pa.schema(

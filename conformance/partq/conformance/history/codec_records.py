@@ -112,7 +112,7 @@ def _at_most(most: int, plain: FieldReader, what: str) -> FieldReader:
 
 _MESSAGE: Final = fields_of(MESSAGE)
 _DELIVERY: Final = fields_of(DELIVERY)
-_ARGS: Final = {op: fields_of(spec.args) for op, spec in OPS.items()}
+_ARGS: Final = {op: fields_of(spec.recorded) for op, spec in OPS.items()}
 _RECORD: Final = Fields(
     {
         "i": a_count,

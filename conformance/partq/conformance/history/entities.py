@@ -4,12 +4,24 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from partq.conformance.history.record import Header, History, Record
+from partq.model.operations import DEAD_LETTER, DRAINED, OPS, Outcome
 from partq.model.profiles import Entity
 
+DEAD_LETTERS: Final = "/$DeadLetterQueue"
+"""What the name of a dead-letter queue ends with, behind that of its queue."""
+
+_SHARED: Final = frozenset(
+    name
+    for name, op in OPS.items()
+    if (op.env and name != DRAINED) or op.link or ("txn" in op.args and op.args["txn"].required)
+)
+"""What a queue and its dead-letter queue share: faults and time, a client's connection, its transactions."""
+
+_TRANSFER: Final = "/$transfer/"
 _PART: Final = re.compile(
     r"(?P<whole>.+?)/(?:(?P<subscription>Subscriptions/[^/]+)|(?:\$Transfer/)?\$DeadLetterQueue)",
     re.IGNORECASE,
@@ -20,6 +32,23 @@ def whole_of(name: str) -> str | None:
     """The topic of a subscription, the queue or subscription of a dead-letter queue; None for others."""
     match = _PART.fullmatch(name)
     return None if match is None else match["whole"]
+
+
+def addressed(name: str, args: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The entity that a request to the one of that name is recorded with, and its other arguments."""
+    if "entity" not in args:
+        return name, args
+    return name + DEAD_LETTERS, {key: value for key, value in args.items() if key != "entity"}
+
+
+def asked(record: Record) -> Mapping[str, Any]:
+    """The record's arguments, with which of the entities that belong together was asked."""
+    return {**record.args, "entity": DEAD_LETTER} if is_dead_letters(record.entity) else record.args
+
+
+def is_dead_letters(name: str) -> bool:
+    """Whether it is the name of a queue's, or a subscription's, dead-letter queue."""
+    return "/" in name and name.lower().endswith(DEAD_LETTERS.lower()) and _TRANSFER not in name.lower()
 
 
 def topics_among(names: Iterable[str]) -> frozenset[str]:
@@ -37,7 +66,9 @@ def entities_of(history: History) -> tuple[str, ...]:
 
 class ByEntity:
     """A history's records sorted by entity, once for all of them. ``sent``: the IDs of all messages that were
-    sent to any. ``topics``: the entities that are topics."""
+    sent to any. ``topics``: the entities that are topics. ``dead``: entity -> its dead-letter queue, where
+    both are in the history: what moves from one to the other ties them. A settlement is its lock's entity's,
+    and what strikes the one of them strikes the other."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
@@ -45,15 +76,59 @@ class ByEntity:
         self.names = entities_of(history)
         self.topics = topics_among(self.names)
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
+        ends = ((whole_of(name), name) for name in self.names if is_dead_letters(name))
+        self.dead = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
+        homes = _homes(history.records) if self.dead else {}
+        partners = self.dead | {dead: name for name, dead in self.dead.items()}
         for place, record in enumerate(history.records):
-            self._places.setdefault(record.entity, []).append(place)
+            entity = next((homes[token] for token in lock_tokens(record) if token in homes), record.entity)
+            self._places.setdefault(entity, []).append(place)
+            if record.op in _SHARED and entity in partners:
+                self._places.setdefault(partners[entity], []).append(place)
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The entities but for dead-letter queues that are tied to theirs."""
+        return tuple(name for name in self.names if name not in self.dead.values())
+
+    def tied(self, name: str) -> tuple[Record, ...]:
+        """The records of the entity and, if there is one, of its dead-letter queue. That one was found empty
+        says nothing where what was in it may have gone unseen."""
+        if name not in self.dead:
+            return self.of(name)
+        dead = self.dead[name]
+        every = [self.records[n] for n in sorted({*self._of(name), *self._of(dead)})]
+        taken = any(r.entity == dead and deletes(r) and r.outcome == Outcome.UNKNOWN for r in every)
+        return tuple(r for r in every if not (taken and r.entity == dead and r.op == DRAINED))
 
     def of(self, name: str) -> tuple[Record, ...]:
         """The entity's records, and those that name none: they belong to every entity."""
+        return tuple(self.records[place] for place in self._of(name))
+
+    def _of(self, name: str) -> list[int]:
         everywhere = self._places.get("", []) if name else []
-        places = sorted((*self._places.get(name, ()), *everywhere))
-        return tuple(self.records[place] for place in places)
+        return sorted((*self._places.get(name, ()), *everywhere))
+
+
+def deletes(record: Record) -> bool:
+    """Whether what it receives is gone at once."""
+    return record.args.get("mode") == "receive_and_delete"
+
+
+def lock_tokens(record: Record) -> tuple[str, ...]:
+    """The locks that the operation names."""
+    return (record.args["lock"],) if "lock" in record.args else tuple(record.args.get("locks", ()))
+
+
+def _homes(records: Iterable[Record]) -> dict[str, str]:
+    """Of each lock that a receive gave the entity."""
+    return {
+        shown.lock: record.entity
+        for record in records
+        for shown in record.messages
+        if shown.lock is not None and OPS[record.op].delivers
+    }
 
 
 def settings_of(header: Header, name: str) -> Entity | None:

@@ -9,6 +9,7 @@
     p1 complete l1 txn=t1           -> error lock_lost
     p1 send m4 ...                                      # called here ...
     p2 receive 1 delete             -> m2#2.0
+    p2 receive 1 dead               -> m5#3.9 reason=poison   # of the dead-letter queue
     p1 -> unknown timeout                               # ... and returned here: the two overlap
     env partition_down 3
     env advance 30s
@@ -31,6 +32,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from partq.conformance.history.entities import addressed
 from partq.conformance.history.notation_words import (
     NotationError,
     delivery,
@@ -47,7 +49,7 @@ from partq.conformance.history.notation_words import (
 from partq.conformance.history.notation_words import text as unquoted
 from partq.conformance.history.record import Header, History, Record
 from partq.model.messages import Delivery, InvalidMessage
-from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
+from partq.model.operations import DEAD_LETTER, ENV, ERRORS, OPS, Kind, Outcome
 from partq.model.profiles import Profile
 from partq.model.profiles import profile as profile_named
 
@@ -123,8 +125,9 @@ class _Reader:
             self._finish(pending, None, None)
         self.done.sort(key=lambda entry: entry[0].call)
         return tuple(
-            Record(i, c.proc, c.op, self.entity, c.call, ret, c.args, a.outcome, a.error, a.messages)
+            Record(i, c.proc, c.op, entity, c.call, ret, args, a.outcome, a.error, a.messages)
             for i, (c, ret, a) in enumerate(self.done)
+            for entity, args in (addressed(self.entity, c.args),)
         )
 
     def _when(self, words: list[str]) -> tuple[str | None, str | None]:
@@ -226,6 +229,8 @@ def _failed(head: str, rest: list[str]) -> _Answer:
 
 def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
     spec = OPS[op]
+    if "entity" in spec.args:
+        words = [f"entity={DEAD_LETTER}" if word == "dead" else word for word in words]
     if "mode" in spec.args:
         words = ["mode=receive_and_delete" if word == "delete" else word for word in words]
     args: dict[str, Any] = {}

@@ -184,5 +184,6 @@ SHOWN: Final[_Attributes] = {
     "until": ("locked_until", time),
     "state": ("state", str),
     "redelivered": ("redelivered", _flag),
+    "reason": ("reason", str),
 }
 """The attributes of a message that is shown, beside ``prop.NAME``."""

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from partq.conformance.history.entities import asked
 from partq.conformance.history.notation_words import SENT, SHOWN
 from partq.conformance.history.record import TIMES, History, Record, time_text
 from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
-from partq.model.operations import OPS, Kind, Outcome
+from partq.model.operations import DEAD_LETTER, OPS, Kind, Outcome
 from partq.model.profiles import Profile, profile
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
@@ -88,27 +89,28 @@ def line(record: Record, family: Profile) -> str:
 
 def _arguments(record: Record, family: Profile) -> Iterator[str]:
     named: list[str] = []
-    missing = False
+    missing, args = False, asked(record)
     for name, arg in OPS[record.op].args.items():
         first = arg.required or arg.bare
-        if name not in record.args:
+        if name not in args:
             missing = missing or first
             continue
-        value = record.args[name]
+        value = args[name]
         if arg.kind is Kind.MESSAGES:
             yield from _joined(_sent(message, family) for message in value)
         elif arg.kind in (Kind.TEXTS, Kind.SEQS):
             yield from (_word(item, arg.kind, family) for item in value)
         elif first and not missing:
             yield _word(value, arg.kind, family)
-        elif (name, value) == ("mode", "receive_and_delete"):
-            named.append("delete")
+        elif (name, value) in _WORDS:
+            named.append(_WORDS[name, value])
         else:
             named.append(f"{_ALIASES.get(name, name)}={_word(value, arg.kind, family)}")
     yield from named
 
 
 _ALIASES: Final = {"from_seq": "from"}
+_WORDS: Final = {("mode", "receive_and_delete"): "delete", ("entity", DEAD_LETTER): "dead"}
 
 
 def _answer(record: Record, family: Profile) -> Iterable[str]:

@@ -19,6 +19,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import (
     BATCHES,
+    BIRTHS,
     DELIVERS,
     DOWN,
     REMOVES,
@@ -30,7 +31,15 @@ from partq.conformance.oracle.roles import (
 )
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.delivery.norm import DELETE
-from partq.model.messages import Delivery, as_active, as_again, conflicting, effective_keys, is_scheduled
+from partq.model.messages import (
+    Delivery,
+    as_active,
+    as_again,
+    as_dead,
+    conflicting,
+    effective_keys,
+    is_scheduled,
+)
 from partq.model.operations import CLOCK, CONNECTION_LOST, DRAINED, LINK_LOST, UNAVAILABLE, UNDOES, Outcome
 from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -104,7 +113,7 @@ def effects_of(
     told = records
     if any(record.op == SCHEDULES for record in records) and "SCH-2" in waived:
         told = [record for record in records if record.op != SCHEDULES]
-    appearances = _appearances(told)
+    appearances = appearances_of(told)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
     showings = _showings(records, appearances)
@@ -124,7 +133,7 @@ def effects_of(
                 found.append(effect)
             else:
                 torn = "KEY-7" in waived and effect.action.op == BATCHES
-                found.extend(_of_torn_batch(effect) if torn else _parts(effect, family, positions))
+                found.extend(_of_torn_batch(effect) if torn else _parts(effect, family, entity, positions))
             if "ROUTE-1" in waived and record.op in UNDOES:
                 found.append(effect._replace(rank=1))
             found.extend(_activations(record, showings, header.skew_ns, waived))
@@ -254,7 +263,7 @@ def named_by(action: Action, held: Mapping[str, str]) -> set[str]:
     return named.union(action.about)
 
 
-def _appearances(records: Iterable[Record]) -> dict[str, Delivery]:
+def appearances_of(records: Iterable[Record]) -> dict[str, Delivery]:
     """Of each message that is shown: partition, number and enqueued time, from where they are shown first."""
     found: dict[str, Delivery] = {}
     for record in records:
@@ -369,7 +378,7 @@ def tried_meanwhile(effects: Sequence[Effect], outage: Effect, done: int, horizo
 
 def may_fail(effect: Effect) -> bool:
     """Whether it is a client's send, which may have used up numbers if it failed."""
-    return bool(effect.action.messages) and effect.action.op != ACTIVATE
+    return bool(effect.action.messages) and effect.action.op not in BIRTHS
 
 
 def _is_keyless(effect: Effect, family: Profile) -> bool:
@@ -408,23 +417,27 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
 
 
 def _hint(id: str, appearances: Mapping[str, Delivery]) -> Delivery | None:
-    """How a message that is sent is shown. One that is scheduled is activated where it was."""
-    active = appearances.get(as_active(id))
-    return appearances.get(id) or (active and Delivery(id, partition=name_of(active)))
+    """How a message that is sent is shown. One that is scheduled is activated where it was, and one that is
+    dead-lettered stays in its partition."""
+    active, dead = appearances.get(as_active(id)), appearances.get(as_dead(as_active(id)))
+    shown = appearances.get(id) or (active and Delivery(id, partition=name_of(active)))
+    if dead is None or (shown is not None and name_of(shown) is not None):
+        return shown
+    return (shown or Delivery(id))._replace(partition=name_of(dead))
 
 
-def _parts(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+def _parts(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     """The effect in each partition that the operation touches: one of the first so many ``positions``."""
     if effect.doubt or effect.observed.status != Outcome.OK:
         return iter((effect,))
-    return _SPLITS.get(effect.action.op, _one)(effect, family, positions)
+    return _SPLITS.get(effect.action.op, _one)(effect, family, entity, positions)
 
 
-def _one(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+def _one(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     yield effect
 
 
-def _of_receive(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+def _of_receive(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     shown = effect.observed.messages
     if len(shown) <= 1 or len(shown) > effect.action.max or len({d.id for d in shown}) < len(shown):
         yield effect  # what no instants explain is not taken apart
@@ -445,16 +458,17 @@ def _groups(shown: Sequence[Delivery], family: Profile) -> list[tuple[Delivery, 
     return [tuple(shown)] if None in groups else [tuple(group) for group in groups.values()]
 
 
-def _of_peek(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+def _of_peek(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     """A peek that shows nothing found nothing in any partition, one after the other."""
     if effect.observed.messages:
-        yield from _of_receive(effect, family, positions)
+        yield from _of_receive(effect, family, entity, positions)
         return
+    first = entity.partitions if effect.action.entity else 0
     for position in range(positions):
-        yield effect._replace(action=effect.action._replace(only=position), rank=position)
+        yield effect._replace(action=effect.action._replace(only=first + position), rank=position)
 
 
-def _of_batch(effect: Effect, family: Profile, positions: int) -> Iterator[Effect]:
+def _of_batch(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     """The messages of a keyless batch may go to several partitions."""
     action, hints = effect.action, {hint.id: name_of(hint) for hint in effect.observed.messages}
     keyless = _is_keyless(effect, family)

@@ -240,7 +240,7 @@ def _home(effect: Effect, shown: Mapping[str, int], cfg: Config) -> tuple[int, .
     key = next(iter(keys))
     if len(keys) > 1 or key is None or key not in shown:
         return ()
-    others = (p for p in range(len(cfg.names)) if p != shown[key]) if cfg.waived else ()
+    others = (p for p in range(cfg.entity.partitions) if p != shown[key]) if cfg.waived else ()
     return (shown[key], *others)
 
 

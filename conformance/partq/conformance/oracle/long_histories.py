@@ -132,8 +132,8 @@ def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[Hist
 
 def _by_entity(history: History) -> Iterator[Cuts]:
     everything = ByEntity(history)
-    for name in everything.names:
-        yield Cuts(History(history.header, everything.of(name)))
+    for name in everything.components:
+        yield Cuts(History(history.header, everything.tied(name)))
 
 
 def _near_first(sets: Sequence[Ids], near: Ids) -> Iterable[Ids]:

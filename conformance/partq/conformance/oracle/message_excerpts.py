@@ -13,7 +13,7 @@ from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
-from partq.model.messages import as_active, as_again, as_scheduled
+from partq.model.messages import as_active, births_of
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
@@ -97,8 +97,7 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
 
 def _births(ids: Iterable[str]) -> set[str]:
     """All names of these messages."""
-    active = {as_active(id) for id in ids}
-    return active.union(*((as_scheduled(id), as_again(id)) for id in active))
+    return {birth for id in ids for birth in births_of(id)}
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
@@ -153,7 +152,7 @@ def _showing(effect: Effect, ids: Ids) -> Effect:
 _PARTS: Final = by_role(
     {
         Role.SEND: _of_send,
-        **dict.fromkeys((Role.ACTIVATION, Role.CANCELLATION), _of_birth),
+        **dict.fromkeys((Role.ACTIVATION, Role.BURIAL, Role.CANCELLATION), _of_birth),
         Role.DELIVERY: _of_receive,
         Role.LOOK: _of_peek,
         Role.SETTLEMENT: _of_settlement,

@@ -49,7 +49,7 @@ def _own(effect: Effect, homes: dict[str, Places], held: dict[str, str], cfg: Co
     action = effect.action
     ids = {shown.id for shown in effect.observed.messages} | named_by(action, held)
     if action.only is not None and cfg.names[action.only] >= 0:
-        return frozenset({action.only})
+        return frozenset({action.only % cfg.entity.partitions})
     return frozenset().union(*(homes.get(id, ()) for id in ids))
 
 

@@ -6,8 +6,9 @@ here: what no client sent (RCV-1), and more partitions than the entity has (SEQ-
 them).
 
 What a waiver changes about the reading: the rules of `identity.READ` change names of births, those of
-`effects.READ` effects, those of `placement.TOGETHER` what shares a partition; and with any of them where
-equal keys live is only likely. For all else the reading is one, whatever is waived.
+`effects.READ` effects, those of `dead_letters.READ` what came to the dead-letter queue and when, those of
+`placement.TOGETHER` what shares a partition; and with any of them where equal keys live is only likely. For
+all else the reading is one, whatever is waived.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from partq.conformance.history import History, Record
 from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
+from partq.conformance.oracle import dead_letters, identity
 from partq.conformance.oracle import effects as taking_apart
-from partq.conformance.oracle import identity
+from partq.conformance.oracle.dead_letters import burials, in_two_queues, wrong_reason
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
@@ -33,7 +35,7 @@ from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
 
-RULES: Final = identity.READ | taking_apart.READ
+RULES: Final = identity.READ | taking_apart.READ | dead_letters.READ
 """What changes the effects when it is waived."""
 
 PUNCTUAL: Final = SECOND // 1000
@@ -91,14 +93,16 @@ class Reading:
     def entities(self) -> tuple[EntityReading, ...]:
         """What happened to each entity."""
         everything = ByEntity(self.history)
-        return tuple(EntityReading(everything, name) for name in everything.names)
+        return tuple(EntityReading(everything, name) for name in everything.components)
 
     @property
     def changed_by(self) -> frozenset[str]:
         """The rules which, waived, have the history read otherwise, so that the model cannot tell whether
         they make a difference."""
         records = self.history.records
-        return taking_apart.changed_by(records) | identity.changed_by(records)
+        return (
+            taking_apart.changed_by(records) | identity.changed_by(records) | dead_letters.changed_by(records)
+        )
 
 
 class EntityReading:
@@ -110,6 +114,7 @@ class EntityReading:
         self.header = everything.header
         self.name = name
         self.family = profile(everything.header.profile)
+        self.dead = everything.dead.get(name)
         self._by_birth: dict[frozenset[str], tuple[Record, ...]] = {}
         self._effects: dict[tuple[frozenset[str], bool], tuple[Effect, ...]] = {}
         self._known: dict[tuple[frozenset[str], bool, bool], Known] = {}
@@ -122,6 +127,8 @@ class EntityReading:
         Raises `Unanswerable`, `Impossible`.
         """
         records = self._named(waived)
+        if self.dead is not None:
+            _check_reasons(records, waived)
         if self.entity.duplicate_detection:
             raise Unanswerable("duplicate detection is not modelled yet")
         start = self._start(records, late, waived)
@@ -138,7 +145,7 @@ class EntityReading:
     @cached_property
     def _records(self) -> tuple[Record, ...]:
         """The records, checked and normalised."""
-        records = self.everything.of(self.name)
+        records = self.everything.tied(self.name)
         why = unmodelled(self.header, records) or of_unknown_origin(self.name, records, self.everything)
         if why is not None:
             raise Unanswerable(why)
@@ -150,7 +157,7 @@ class EntityReading:
     def leaves_order_open(self) -> bool:
         """Whether a message of a transaction is shown, never with its number, and something else was sent
         before the transaction ended: which of the two was numbered first nothing tells."""
-        shown = [one for record in self._records for one in record.messages]
+        shown = [one for r in self._records if r.entity != self.dead for one in r.messages]
         unnumbered = {one.id for one in shown} - {one.id for one in shown if one.seq is not None}
         sends = [record for record in self._records if "messages" in record.args]
         ends = {r.args["txn"]: returned(r) for r in self._records if r.op in ENDS}
@@ -161,12 +168,17 @@ class EntityReading:
             for message in send.args["messages"]
         )
 
+    @cached_property
+    def _in_two_queues(self) -> tuple[Record, ...]:
+        """The records with what is of the dead-letter queue told apart."""
+        return self._records if self.dead is None else in_two_queues(self.family, self._records, self.dead)
+
     def _named(self, waived: frozenset[str]) -> tuple[Record, ...]:
         """The records with names of births."""
         key = waived & identity.READ
         if key not in self._by_birth:
             try:
-                self._by_birth[key] = by_birth(self._records, self.header.skew_ns, key)
+                self._by_birth[key] = by_birth(self._in_two_queues, self.header.skew_ns, key)
             except Ambiguous as error:
                 raise Unanswerable(str(error)) from error
         return self._by_birth[key]
@@ -187,6 +199,7 @@ class EntityReading:
                 skew=header.skew_ns,
                 late=late + spread,
                 telling=header.lateness + spread,
+                dead_letters=self.dead is not None,
             )
         except InvalidScope as error:
             owner = "REB-13" if family.flows else "SEQ-2"
@@ -197,7 +210,9 @@ class EntityReading:
     def _effects_of(self, waived: frozenset[str], whole: bool) -> tuple[Effect, ...]:
         key = waived & RULES, whole
         if key not in self._effects:
-            self._effects[key] = effects_of(self.header, self._named(waived), self.entity, whole, key[0])
+            records = self._named(waived)
+            own = effects_of(self.header, records, self.entity, whole, key[0])
+            self._effects[key] = own if self.dead is None else (*own, *burials(records, waived))
         return self._effects[key]
 
     def _known_of(self, cfg: Config, whole: bool) -> Known:
@@ -227,6 +242,13 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
         for shown in record.messages:
             if not _as_sent(family, shown, sent.get(shown.id)):
                 raise Impossible("RCV-1", record.i, f"no client sent {shown.id!r} as it is shown")
+
+
+def _check_reasons(records: Sequence[Record], waived: frozenset[str]) -> None:
+    """Raises `Impossible` for a dead letter with a reason that nobody gave, or another one than before."""
+    wrong = wrong_reason(records) if waived.isdisjoint(dead_letters.READ) else None
+    if wrong is not None:
+        raise Impossible("RCV-9", *wrong)
 
 
 def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from partq.model.actions import ACTIVATE
+from partq.model.actions import ACTIVATE, BURY
 from partq.model.operations import OPS, OpSpec
 
 T = TypeVar("T")
@@ -23,6 +23,8 @@ class Role(Enum):
     SEND = auto()
     ACTIVATION = auto()
     """Of a scheduled message, by the broker itself."""
+    BURIAL = auto()
+    """A message comes to the dead-letter queue, by the broker itself."""
     CANCELLATION = auto()
     DELIVERY = auto()
     LOOK = auto()
@@ -47,6 +49,7 @@ def _role(op: OpSpec) -> Role | None:
 ROLES: Final[Mapping[str, Role]] = {
     **{name: role for name, op in OPS.items() if (role := _role(op)) is not None},
     ACTIVATE: Role.ACTIVATION,
+    BURY: Role.BURIAL,
     "cancel_scheduled": Role.CANCELLATION,
     "peek": Role.LOOK,
     **dict.fromkeys(("commit", "rollback"), Role.END),
@@ -71,6 +74,8 @@ SHOWS: Final = DELIVERS | LOOKS
 SETTLES: Final = _all(Role.SETTLEMENT)
 ENDS: Final = _all(Role.END)
 FLOWS: Final = _all(Role.FLOW)
+BIRTHS: Final = _all(Role.ACTIVATION, Role.BURIAL)
+"""The broker's own moves by which a message is born anew."""
 
 REMOVES: Final = frozenset(name for name, op in OPS.items() if op.removes)
 """Settlements after which a message is gone."""

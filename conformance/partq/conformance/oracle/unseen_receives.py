@@ -20,7 +20,7 @@ from partq.model.delivery.norm import DELETE
 from partq.model.locks.norm import ended, takings
 from partq.model.machine import explain
 from partq.model.messages import Delivery
-from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State
+from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State, range_of
 
 
 class Receiving(NamedTuple):
@@ -54,7 +54,7 @@ def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon:
     """Each next move of the receive, the effect with number ``n``, by ``horizon`` (ns)."""
     known = next((one for one in receivings if one.effect == n), Receiving(n, effect.action.max))
     others = tuple(one for one in receivings if one.effect != n)
-    every = (1 << len(state.parts)) - 1
+    every = sum(1 << p for p in range_of(state, effect.action.entity))
     instant = max(state.now, effect.call)
     for moved in at(state, instant):
         action = effect.action._replace(slack=horizon - instant)
@@ -66,7 +66,7 @@ def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon:
 def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Receiving, State]]:
     """What one more partition, or with flows one more message, adds."""
     at_once = known.room if state.flows is None else 1
-    for p in range(len(state.parts)):
+    for p in range_of(state, action.entity):
         if known.asked >> p & 1:
             continue
         asked = known.asked | (1 << p if state.flows is None else 0)

@@ -160,7 +160,7 @@ def _outcome_rule(outcome: str) -> Schema:
 
 
 def _op_rule(op: str, spec: OpSpec) -> Schema:
-    then: dict[str, Schema] = {"args": _arguments(spec.args)}
+    then: dict[str, Schema] = {"args": _arguments(spec.recorded)}
     then["proc"] = {"const": ENV} if spec.env else {"not": {"const": ENV}}
     if not spec.answers:
         then["messages"] = {"maxItems": 0}

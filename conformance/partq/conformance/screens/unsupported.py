@@ -8,6 +8,7 @@ and those whose time to live may end, are left out one by one (`facts.lifetimes`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -15,7 +16,9 @@ from partq.conformance.facts.flow_timeline import GRACE
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
+from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.screens.protocol import Report
+from partq.model.operations import SETTLEMENTS
 
 _SESSIONS: Final = frozenset(
     {
@@ -26,12 +29,14 @@ _SESSIONS: Final = frozenset(
 )
 """A session's holder has its messages to itself, and their locks are the session's."""
 
-_SCHEDULING: Final = frozenset({"KEY-9", *(f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9))})
+_TRANSACTIONS: Final = frozenset({"KEY-9", *(f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9))})
+"""A transaction may schedule, too, or settle dead letters."""
 
 _FILTERS: Final = frozenset({"RCV-2", "KEY-7", "TXN-5"})
 
 TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
-    **dict.fromkeys(("schedule", "cancel_scheduled"), _SCHEDULING),
+    **dict.fromkeys(("schedule", "cancel_scheduled"), _TRANSACTIONS),
+    **dict.fromkeys(SETTLEMENTS, _TRANSACTIONS | {"RCV-12"}),
     "receive_deferred": frozenset({"RCV-3", "RCV-6", "RCV-9", "PEEK-6"}),
     "accept_session": _SESSIONS,
     "close_session": _SESSIONS,
@@ -46,9 +51,11 @@ KEYED_BY_ID: Final = ("KEY-5", "KEY-9", "ROUTE-6", "TXN-1")
 
 DUPLICATES: Final = "duplicate detection is not modelled yet"
 
-
 BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
 """The rows for which screens take an assignment event for an instant."""
+
+DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8"})
+"""The rows that screens follow in a dead-letter queue."""
 
 POLLED: Final = "when an assignment changed is known only to an interval, which screens do not follow yet"
 
@@ -60,6 +67,8 @@ def left_open(facts: Facts, report: Report) -> Report:
         report = _without(report, KEYED_BY_ID, DUPLICATES)
     if any(returned(event) - event.call > GRACE for event in facts.assignment_events):
         report = _without(report, BY_ASSIGNMENTS, POLLED)
+    if is_dead_letters(facts.name):
+        report = _of_dead_letters(report)
     if not facts.unfollowed or not (report.findings or report.candidates):
         return report
     findings, still_open = [], dict(report.open)
@@ -78,6 +87,14 @@ def left_open(facts: Facts, report: Report) -> Report:
         if not any(_cause(facts, one) for one in several)
     }
     return Report(report.exercised, findings, still_open, candidates, found)
+
+
+def _of_dead_letters(report: Report) -> Report:
+    """Of a dead-letter queue only what holds however its messages came there."""
+    counts = {rule: count for rule, count in report.exercised.items() if rule in DEAD_LETTERS}
+    found = {rule: causes for rule, causes in report.found.items() if rule in DEAD_LETTERS}
+    findings = [finding for finding in report.findings if finding.requirement in DEAD_LETTERS]
+    return Report(Counter(counts), findings, report.open, {}, found)
 
 
 def _without(report: Report, rows: Collection[str], why: str) -> Report:

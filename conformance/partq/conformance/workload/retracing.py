@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace as replace_step
 
 from partq.conformance.history import History, Record
+from partq.conformance.history.entities import asked
 from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
@@ -100,8 +101,9 @@ def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
             continue
         script = scripts.setdefault(record.proc, Script(record.proc))
         script.now = record.call
-        known = OPERATIONS[record.op].retraced(script, record.args)
+        args = asked(record)
+        known = OPERATIONS[record.op].retraced(script, args)
         if known is not None:
             steps.append(Step(record.proc, record.op, known))
-        script.absorb(record.op, record.args, record.outcome, record.error, record.messages)
+        script.absorb(record.op, args, record.outcome, record.error, record.messages)
     return tuple(steps)

@@ -24,7 +24,21 @@ from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
 from ..sequencing.norm import as_shown, home, shown_seq
 from ..settling.norm import finished
-from ..state import BACK, CACHED, COUNTED, FOREVER, FRESH, LOCKED, Config, Entry, Lock, Part, State, is_up
+from ..state import (
+    BACK,
+    CACHED,
+    COUNTED,
+    FOREVER,
+    FRESH,
+    LOCKED,
+    Config,
+    Entry,
+    Lock,
+    Part,
+    State,
+    is_up,
+    range_of,
+)
 
 Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]
@@ -45,7 +59,7 @@ def receive(state: State, action: Action, seen: Observed | None, parts: Sequence
         return
     if action.only in (None, NOWHERE):
         yield OK, state  # RCV-5; a receive with a timeout may always come back empty
-    among = range(len(state.parts)) if parts is None else parts
+    among = range_of(state, action.entity) if parts is None else parts
     yield from _answers(state, action, [p for p in among if action.only in (None, p)], ())
 
 
@@ -144,7 +158,7 @@ def located(
     state: State, action: Action, answer: Sequence[Delivery], parts: Sequence[int] | None
 ) -> list[Place | None]:
     """Where each message of the answer is stored, in the partitions that may answer, if it is."""
-    among: Sequence[int] = range(len(state.parts)) if parts is None else parts
+    among: Sequence[int] = range_of(state, action.entity) if parts is None else parts
     if action.only is not None:
         among = [p for p in among if p == action.only]
     return [_find(state, seen, among) for seen in answer]

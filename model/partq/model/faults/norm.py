@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
+from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
 from ..locks.norm import is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
-from ..state import LOCKED, STATUSES, Client, State, Txn, client, is_up, position
+from ..state import LOCKED, STATUSES, Client, State, Txn, client, is_up, position, range_of, stored_with
 from ..transactions import norm as transactions
 
 Steps = Iterator[tuple[Answer, State]]
@@ -33,7 +34,10 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
 
 def struck_down(state: State, p: int) -> State:
     """The state in which that partition is down, and locks on its messages may have ended."""
-    return shake(state._replace(down=state.down | 1 << p, used=state.used | 1 << p), p)
+    state = state._replace(used=state.used | 1 << p)
+    for place in stored_with(state, p):
+        state = shake(state._replace(down=state.down | 1 << place), place)
+    return state
 
 
 @point("ROUTE-1")
@@ -41,7 +45,7 @@ def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition serves again."""
     p = position(state.cfg, action.partition)
     if p is not None and state.down >> p & 1:
-        after = state._replace(down=state.down & ~(1 << p))
+        after = state._replace(down=state.down & ~sum(1 << place for place in stored_with(state, p)))
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 
@@ -160,8 +164,11 @@ def advance(state: State, action: Action, seen: Observed | None) -> Steps:
 @clause("RCV-2", "TXN-5")
 def drained(state: State, action: Action, seen: Observed | None) -> Steps:
     """The entity was found empty: so it is, but for open transactions and partitions that are still down, and
-    what is left may have been dead-lettered."""
-    for p, part in enumerate(state.parts):
+    what is left may have been dead-lettered, unless it was that queue which was found empty."""
+    if action.entity and not all_came(state):
+        return
+    for p in range_of(state, action.entity):
+        part = state.parts[p]
         if is_up(state, p) and part.log:
             log = tuple([entry for entry in part.log if STATUSES[entry.status].kept])
             if not all(is_over(state, entry, action.slack) for entry in part.log):

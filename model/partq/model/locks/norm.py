@@ -22,6 +22,7 @@ from ..state import (
     LOCKED,
     LOOSE,
     OWED,
+    PARTING,
     STATUSES,
     Config,
     Entry,
@@ -61,6 +62,8 @@ def takings(state: State, entry: Entry, reach: int, count: int | None = None) ->
 
 def _takings_of_free(cfg: Config, entry: Entry, reach: int, count: int | None) -> list[Taken]:
     tries, since, first = entry.tries, entry.since, entry.status != BACK
+    if entry.status == PARTING:
+        return []
     if count == tries:
         return [Taken(first, tries, since)] if tries <= cfg.limit else []
     most = most_tries(cfg, entry, reach)
@@ -222,11 +225,19 @@ def struck(state: State, entry: Entry) -> Entry:
 
 def returned(state: State, entry: Entry, tries: int, since: int) -> Entry | None:
     """The message free again, after a lock of it ended that may have raised its count, since then: at any
-    position, or with flows at its own (REB-3). None: it was dead-lettered for too many deliveries (RCV-9)."""
+    position, or with flows at its own (REB-3); or dead-lettered for too many deliveries (RCV-9)."""
     if tries > state.cfg.limit:
-        return None
+        return parting(state, entry, tries)
     owed = OWED if tries > entry.tries and state.cfg.owing else COUNTED
     return freed(state, entry, tries, since, 0, owed)
+
+
+@clause("RCV-9")
+def parting(state: State, entry: Entry, tries: int) -> Entry | None:
+    """The message, with this count, on its way to the dead-letter queue; None where that is not followed."""
+    if not state.cfg.dead_letters:
+        return None
+    return freed(state, entry, tries, 0, 0)._replace(status=PARTING, since=0, rest=0)
 
 
 def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed: int = COUNTED) -> Entry:

@@ -17,7 +17,7 @@ from ..edits import with_client, with_part
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up
+from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up, range_of
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
 
@@ -37,7 +37,7 @@ def peek(state: State, action: Action, seen: Observed | None) -> Steps:
                 yield Answer(Outcome.OK, messages=seen.messages), after
         return
     for begun in _begun(state, action):
-        every = range(len(state.parts))
+        every = range_of(state, action.entity)
         yield from _answers(begun, action, [p for p in every if action.only in (None, p)], ())
         if action.only in (None, NOWHERE) and all(_certainly_empty(begun, p, action) for p in every):
             yield OK, begun

@@ -29,6 +29,7 @@ from ..state import (
     client,
     is_up,
     label,
+    range_of,
 )
 from .cursors import certain, eligible, kept, most, moved, passed, starts
 
@@ -42,7 +43,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
     empty answer says nothing of other partitions."""
     after: State | None
     if not answer:
-        parts = range(len(state.parts)) if action.only is None else (action.only,)
+        parts = range_of(state, action.entity) if action.only is None else (action.only,)
         after = found_empty(state, action, [p for p in parts if p != NOWHERE])
     else:
         may_show = is_bounded(state, action, answer) and is_unlocked(state, answer)

@@ -10,7 +10,7 @@ from ..departures import beyond, instead
 from ..edits import using, with_key
 from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
-from ..state import NARROWLY, Config, State, is_up, key_partition, up
+from ..state import NARROWLY, Config, State, is_up, key_partition, range_of, up
 from .norm import (
     Steps,
     accepted,
@@ -205,7 +205,7 @@ def stored_in_outage(
     if action.op == STORE and not free:
         yield from _elsewhere(state, action, message, hint)
     home_of = key_partition(state, key)
-    down = {p for p in range(len(state.parts)) if not is_up(state, p)}
+    down = {p for p in range_of(state) if not is_up(state, p)}
     for p in candidates(state, None, hint, action.only):
         if (free or action.op == STORE) and is_up(state, p) and p != home_of:
             continue

@@ -21,7 +21,7 @@ from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
 from ..sequencing.pending import before
-from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, up
+from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, range_of, up
 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
@@ -101,7 +101,7 @@ def _tried(state: State, keyless: int) -> State:
     """The state after so many keyless messages may have been tried in the partitions that are down: an
     aborted try, too, may use up a number."""
     if state.down and state.cfg.profile.partitioned:
-        for p in range(len(state.parts)):
+        for p in range_of(state):
             if state.down >> p & 1:
                 state = burn(state, p, "", keyless)
     return state

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..clauses import clause, point
 from ..edits import more, with_key, with_log
-from ..messages import Delivery
+from ..messages import Delivery, is_dead
 from ..state import COUNTER_BITS, Config, Entry, Part, State
 
 
@@ -34,8 +34,9 @@ def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
 
 def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
     """The same by name and number alone."""
+    first = cfg.entity.partitions if cfg.dead_letters and is_dead(seen.id) else 0
     if not cfg.profile.partitioned:
-        return True, 0
+        return True, first
     name = seen.partition
     if seen.seq is not None and cfg.profile.shows_seq:
         if name is not None and name != seen.seq >> COUNTER_BITS:
@@ -43,7 +44,7 @@ def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
         name = seen.seq >> COUNTER_BITS
     if name is None:
         return True, None
-    return (True, cfg.names.index(name)) if name in cfg.names else (False, None)
+    return (True, first + cfg.names.index(name)) if name in cfg.names else (False, None)
 
 
 def counter_of(cfg: Config, seq: int) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 from ..actions import INVALID, LOST, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..edits import appeared, put, with_entry, with_part
-from ..locks.norm import cached, ended, freed, raised, returned, run_out
+from ..locks.norm import cached, ended, freed, parting, raised, returned, run_out
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import as_shown, home
@@ -285,7 +285,7 @@ def _lapse(state: State, part: Part, entry: Entry) -> Moved:
 
 @clause("RCV-9")
 def _exhaust(state: State, part: Part, entry: Entry) -> Moved:
-    return (None,) if entry.tries >= state.cfg.limit else ()
+    return (parting(state, entry, state.cfg.limit + 1),) if entry.tries >= state.cfg.limit else ()
 
 
 @clause("RCV-5")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from msgspec import structs
 
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
-from partq.model.operations import ENV
+from partq.model.operations import DEAD_LETTER, ENV
 from partq.model.profiles import SECOND, profile
 
 LOCK: Final = 5 * SECOND
@@ -91,6 +92,21 @@ def renew(proc: str, pick: int = 0, *, stale: bool = False) -> Step:
     return settle(proc, "renew_lock", pick, stale=stale)
 
 
+def dead_letter(proc: str, *pick: int, reason: str = "poison", txn: bool = False) -> Step:
+    """Dead-letter the messages of these locks."""
+    return asking(settle(proc, DEAD_LETTER, *pick, txn=txn), {"reason": reason})
+
+
+def dead(step: Step) -> Step:
+    """The step on the dead-letter queue: a receive or peek of it, or a settlement of a lock given there."""
+    return asking(step, {"entity": DEAD_LETTER} if step.op in ("receive", "peek") else {"dead": True})
+
+
+def asking(step: Step, args: Mapping[str, Any]) -> Step:
+    """The step with these arguments, too."""
+    return structs.replace(step, args={**step.args, **args}) if args else step
+
+
 def peek(proc: str, most: int = 100, start: str | int = "cursor") -> Step:
     """Peek on from the cursor, from the start, or from a number that was seen."""
     return Step(proc, "peek", {"max": most, "from": start})
@@ -118,7 +134,7 @@ def rollback(proc: str) -> Step:
 
 def in_ended(step: Step) -> Step:
     """The step inside the transaction that its client ended last."""
-    return structs.replace(step, args={**step.args, "ended": True})
+    return asking(step, {"ended": True})
 
 
 def bind(proc: str) -> Step:

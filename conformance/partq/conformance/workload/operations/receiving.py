@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
-from partq.model.operations import RECEIVE_MODES, Arg, Kind
+from partq.model.operations import DEAD_LETTER, ENTITY, RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
 """Where a peek may begin, beside a number that was seen."""
@@ -22,7 +22,8 @@ def _receive(held: Holdings, args: Args) -> Args:
 
 def received(held: Holdings, told: Told) -> None:
     """Learn the locks and numbers of what was delivered."""
-    held.held.extend(delivery.lock for delivery in told.messages if delivery.lock is not None)
+    pool = held.dead if "entity" in told.args else held.held
+    pool.extend(delivery.lock for delivery in told.messages if delivery.lock is not None)
     for one in told.messages:
         if one.lock is not None and one.seq is not None:
             held.numbers[one.lock] = one.seq
@@ -42,18 +43,27 @@ def _peeked(held: Holdings, told: Told) -> None:
 
 
 def _peek(held: Holdings, args: Args) -> Args | None:
-    start = args.get("from", "cursor")
+    start, plain = args.get("from", "cursor"), _only(args, "max", "entity")
     if start == "cursor":
-        return {"max": args["max"]}
+        return plain
     if start == "start":
-        return {"max": args["max"], "from_seq": 0}
-    return {"max": args["max"], "from_seq": held.seen[start % len(held.seen)]} if held.seen else None
+        return {**plain, "from_seq": 0}
+    return {**plain, "from_seq": held.seen[start % len(held.seen)]} if held.seen else None
 
 
 def _peek_retraced(held: Holdings, args: Args) -> Args:
     start = args.get("from_seq")
     place = "cursor" if start is None else held.seen.index(start) if start in held.seen else "start"
-    return {"max": args["max"], "from": place}
+    return {**_only(args, "max", "entity"), "from": place}
+
+
+def _only(args: Args, *names: str) -> dict[str, Any]:
+    """Those of the arguments that there are."""
+    return {name: args[name] for name in names if name in args}
+
+
+def _also(args: Args) -> str:
+    return DEAD_LETTER if "entity" in args else ""
 
 
 RECEIVING: Final[Mapping[str, Operation]] = {
@@ -63,12 +73,14 @@ RECEIVING: Final[Mapping[str, Operation]] = {
             "mode": Arg(Kind.TEXT, words=RECEIVE_MODES, meaning="peek_lock or receive_and_delete"),
             "timeout": Arg(Kind.NS, meaning="ns to wait"),
             "flow": Arg(Kind.INT, meaning="an index among my flows"),
+            **ENTITY,
         },
         _receive,
         received,
         written=lambda pen, held, action: {"max": action.max, "mode": action.mode, "timeout": pen.wait},
-        retraced=lambda held, args: {name: args[name] for name in ("max", "mode", "timeout") if name in args},
+        retraced=lambda held, args: _only(args, "max", "mode", "timeout", "entity"),
         waits=True,
+        also=_also,
     ),
     "peek": Operation(
         {
@@ -78,11 +90,13 @@ RECEIVING: Final[Mapping[str, Operation]] = {
                 words=CURSORS,
                 meaning="cursor (default), start, or an index among numbers I have seen",
             ),
+            **ENTITY,
         },
         _peek,
         _peeked,
         idle="it had seen no number to begin at",
         written=lambda pen, held, action: {"max": action.max, "from": "cursor"},
         retraced=_peek_retraced,
+        also=_also,
     ),
 }

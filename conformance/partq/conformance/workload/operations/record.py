@@ -26,9 +26,10 @@ class Told(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
-    open transaction), ``numbers`` of their messages; numbers it has ``seen``, those that its last peek
-    ``showed`` in a state, by state, and those that it ``kept`` of what it did, by operation; its transaction,
-    its flows. ``most_flows``: so many at a time. ``now``: when it takes its next step, ns.
+    open transaction; ``dead``: on dead letters), ``numbers`` of their messages; numbers it has ``seen``,
+    those that its last peek ``showed`` in a state, by state, and those that it ``kept`` of what it did, by
+    operation; its transaction, its flows. ``most_flows``: so many at a time. ``now``: when it takes its next
+    step, ns.
     """
 
     proc: str
@@ -46,6 +47,7 @@ class Holdings:
     kept: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     showed: dict[str, list[int]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
+    dead: list[str] = field(default_factory=list)
 
     def name(self, kind: str) -> str:
         """A name that this client has not given yet."""
@@ -70,6 +72,7 @@ class Holdings:
         pools: tuple[tuple[list[str], dict[str, bool]], ...] = (
             (self.held, {}),
             (self.enlisted, {"again": True}),
+            (self.dead, {"dead": True}),
             (self.ended, {"stale": True}),
         )
         for pool, kind in pools:

@@ -12,9 +12,12 @@ from partq.model.operations import Arg, Kind, Outcome
 
 FORGED: Final = "no-client-was-given-this-lock"
 
+_POOLS: Final = {"again": "enlisted", "stale": "ended", "dead": "dead"}
+"""Argument -> among which locks it says that a step chooses, if not among those that are held."""
+
 
 def _settle(held: Holdings, args: Args) -> Args | None:
-    pool = held.enlisted if args.get("again") else held.ended if args.get("stale") else held.held
+    pool = next((getattr(held, pool) for name, pool in _POOLS.items() if args.get(name)), held.held)
     chosen = _chosen(pool, args.get("pick", (0,)))
     if "lost" in args:
         chosen += _chosen(held.ended, args["lost"])
@@ -35,9 +38,10 @@ def settled(held: Holdings, told: Told) -> None:
     enlisted = told.outcome == Outcome.OK and told.args.get("txn", held) == held.txn
     into = held.enlisted if enlisted else held.ended
     for lock in told.args["locks"]:
-        if lock in held.held:
-            held.held.remove(lock)
-            into.append(lock)
+        for pool in (held.held, held.dead):
+            if lock in pool:
+                pool.remove(lock)
+                into.append(lock)
 
 
 def _renew(held: Holdings, args: Args) -> Args | None:
@@ -60,10 +64,12 @@ def _retraced(held: Holdings, args: Args) -> Args | None:
     return {"pick": found[0], **found[1], **held.asked_in(txn, mine=txn == held.txn)}
 
 
+_DEAD: Final = Arg(Kind.FLAG, meaning="among those I was given in the dead-letter queue")
 _RENEWAL: Final = Operation(
     {
         "pick": Arg(Kind.INTS, meaning="one index among my held locks"),
         "stale": Arg(Kind.FLAG, meaning="among my ended ones"),
+        "dead": _DEAD,
     },
     _renew,
     idle="it held no such lock or transaction",
@@ -75,6 +81,7 @@ _SETTLEMENT: Final = _RENEWAL._replace(
         "pick": Arg(Kind.INTS, meaning="indexes among my held locks"),
         "stale": Arg(Kind.FLAG, meaning="among my ended ones"),
         "again": Arg(Kind.FLAG, meaning="among those I settled in my open transaction"),
+        "dead": _DEAD,
         "lost": Arg(Kind.INTS, meaning="further indexes, among my ended ones"),
         "forged": Arg(Kind.FLAG, meaning="and a lock that no client was given"),
         **IN_TXN,

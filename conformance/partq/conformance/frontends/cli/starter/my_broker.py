@@ -95,7 +95,7 @@ class MyClient(Client):
         self.queue.put(message.partition_key, message)
 
     def receive(
-        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0, entity: str | None = None
     ) -> Sequence[Delivery]:
         """Show all that the broker shows of a message: what is left out cannot be checked. TODO: raise
         `Rejected("unsupported")` for a mode that it does not have."""

@@ -1,0 +1,32 @@
+"""How a broker breaks the rules on dead letters (RCV-9; losses are RCV-2, by guards of the norm)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import Action, Answer, Observed
+from ..departures import beyond, instead
+from ..edits import put
+from ..locks.norm import freed
+from ..messages import as_dead
+from ..state import NARROWLY, Entry, State
+from .norm import STORED, buried, bury, dead_lettered, places_of
+
+Steps = Iterator[tuple[Answer, State]]
+
+
+@beyond(bury, "RCV-9", broken=True)
+def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message is moved that was not delivered too often, or stays where it was."""
+    shown = seen.messages[0] if seen is not None and seen.messages else None
+    for p, index in places_of(state, action):
+        entry = state.parts[p].log[index]
+        if entry.status in STORED:
+            yield from buried(put(state, p, index, None), p, as_dead(entry.id), shown)
+            yield from buried(state, p, as_dead(entry.id), shown)
+
+
+@instead(dead_lettered, "RCV-9", broken=True, where=lambda cfg: NARROWLY not in cfg.waived)
+def given_back(told: Entry | None, state: State, entry: Entry) -> Entry | None:
+    """A message that its holder dead-lettered is given back instead, and may yet be moved."""
+    return freed(state, entry, entry.tries + 1, state.now, 0)

@@ -1,0 +1,137 @@
+"""Dead letters: what a holder, or too many deliveries, set aside, and the broker's own move by which it comes
+to the dead-letter queue, with the reason.
+
+There it is another birth (`messages.as_dead`), in the same partition, under the old number or a new one: no
+source says which (SEQ-6). Nor does a rule bind its enqueued time, its delivery count and the order in which
+it is received; what else is true of a message in a partition is true of it there. Where a history does not
+look at that queue the message is gone, and nothing here is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..actions import BURY, OK, Action, Answer, Observed
+from ..clauses import clause, guard, point
+from ..edits import put, with_part
+from ..locks.norm import exhausted, parting
+from ..messages import Delivery, as_dead
+from ..operations import DEAD_LETTER
+from ..sequencing.norm import counter_of, home
+from ..settling.norm import settles
+from ..state import (
+    BACK,
+    CACHED,
+    DEFERRED,
+    FRESH,
+    LAGGING,
+    LOCKED,
+    PARTING,
+    UNCOUNTED,
+    Config,
+    Entry,
+    Part,
+    State,
+    find_number,
+    is_up,
+    range_of,
+)
+
+Steps = Iterator[tuple[Answer, State]]
+Place = tuple[int, int]
+
+EXCEEDED: Final = "MaxDeliveryCountExceeded"
+"""The reason of what was delivered too often."""
+
+STORED: Final = frozenset({LAGGING, FRESH, CACHED, LOCKED, BACK, DEFERRED})
+"""The statuses of what too many deliveries may set aside."""
+
+
+@settles(DEAD_LETTER)
+@point("RCV-9")
+def dead_lettered(state: State, entry: Entry) -> Entry | None:
+    """The message after its holder dead-lettered it."""
+    return parting(state, entry, entry.tries)
+
+
+@point("RCV-9")
+def bury(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message comes to the dead-letter queue, in its partition. ``seen``: how it is shown there."""
+    shown = seen.messages[0] if seen is not None and seen.messages else None
+    for p, index in places_of(state, action):
+        entry = state.parts[p].log[index]
+        if leaves(state, entry, action.slack) and tells_why(state, entry, shown):
+            yield from buried(put(state, p, index, None), p, as_dead(entry.id), shown)
+
+
+def places_of(state: State, action: Action) -> list[Place]:
+    """Where the message is stored that the move is about."""
+    return [
+        (p, index)
+        for p in range_of(state)
+        for index, entry in enumerate(state.parts[p].log)
+        if entry.id in action.about and (state.cfg.serving or is_up(state, p))
+    ]
+
+
+@clause("RCV-9")
+def leaves(state: State, entry: Entry, slack: int) -> bool:
+    """Whether the message may be set aside: by its holder, or by as many deliveries as the entity allows."""
+    if entry.status == PARTING:
+        return True
+    return entry.status in STORED and exhausted(state, entry, state.now + slack, state.cfg.limit)
+
+
+@guard("RCV-9")
+def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
+    """Whether the reason, if it is shown, is that of what became of the message. The holders' own reasons are
+    the reader's business."""
+    if shown is None or shown.reason is None:
+        return True
+    by_holder = entry.status == PARTING and entry.tries <= state.cfg.limit
+    return by_holder is not (shown.reason == EXCEEDED)
+
+
+@clause("SEQ-2", "SEQ-6")
+def buried(state: State, p: int, id: str, shown: Delivery | None) -> Steps:
+    """The state in which that message lies in the dead-letter queue, in partition ``p`` of the entity."""
+    there = p + state.cfg.entity.partitions
+    known, wanted = (True, None) if shown is None else home(state.cfg, shown)
+    if not known or wanted not in (None, there):
+        return
+    part = state.parts[there]
+    seq = None if shown is None or not state.cfg.profile.shows_seq else shown.seq
+    number = part.next if seq is None else _number(state.cfg, part, seq)
+    if not is_free(state, part, number):
+        return
+    entry = Entry(number, id, BACK, UNCOUNTED, state.now if state.cfg.hindsight else 0)
+    log = tuple(sorted((*part.log, entry), key=lambda one: one.number))
+    yield OK, with_part(state, there, part._replace(next=max(part.next, number + 1), log=log))
+
+
+def _number(cfg: Config, part: Part, seq: int) -> int:
+    """The place that a shown number has in the queue. Places are counted from a counter that is far from
+    where real ones begin and roll over."""
+    assert part.base is not None
+    return (counter_of(cfg, seq) - part.base) % (1 << cfg.bits)
+
+
+@guard("SEQ-1")
+def is_free(state: State, part: Part, number: int) -> bool:
+    """Whether no other message of the queue has the number."""
+    return find_number(part, number) is None
+
+
+@guard("RCV-2")
+def all_came(state: State) -> bool:
+    """Whether nothing is on its way to the dead-letter queue, where that can be looked at."""
+    return not any(
+        entry.status == PARTING for p in range_of(state) if is_up(state, p) for entry in state.parts[p].log
+    )
+
+
+def moves(state: State) -> Iterator[Action]:
+    """Every message that may come to the dead-letter queue now."""
+    for p in range_of(state) if state.cfg.dead_letters else ():
+        yield from (Action(BURY, about=(e.id,)) for e in state.parts[p].log if e.status == PARTING)
