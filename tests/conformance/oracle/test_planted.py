@@ -31,7 +31,10 @@ def test_a_planted_defect_is_rejected(kind: str) -> None:
     assert Judged.REJECTED in said
 
 
-LAWFUL = [("azure-premium", 18), ("azure-premium", 26), ("azure-flat", 18), ("solace", 18)]
+LAWFUL = [
+    *(("azure-premium", 18), ("azure-premium", 26), ("azure-flat", 18)),
+    *(("solace", seed) for seed in (18, 20, 21, 22, 23)),
+]
 
 
 @pytest.mark.parametrize(("profile", "seed"), LAWFUL)

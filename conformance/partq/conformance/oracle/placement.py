@@ -8,12 +8,14 @@ likely: a choice for all groups together is a colouring, and a choice that faile
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
-from partq.conformance.oracle.roles import DELIVERS, REMOVES, RETURNS, TELLS
+from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS
 from partq.model.messages import Message
 from partq.model.operations import Outcome
 from partq.model.routing.norm import keys_of
@@ -22,8 +24,8 @@ from partq.model.state import FOREVER, Config
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})
 """What keeps equal keys together; waived, each message is by itself."""
 
-STEPS: Final = 2_000
-"""How many steps the search for a colouring takes at the most."""
+ROUNDS: Final = 100
+"""How often each group may move to a better place."""
 
 
 class Delivered(NamedTuple):
@@ -43,11 +45,12 @@ class Delivered(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """A partition may have been ready for a flow from ``since`` to ``until``, ns. ``direct``: it then passed
-    to another flow without a pause."""
+    """A partition may have been ready for a flow from ``since`` to ``until``, ns, and most likely was no
+    earlier than that was ``told``. ``direct``: it then passed to another flow without a pause."""
 
     position: int
     since: int
+    told: int
     until: int
     direct: bool
 
@@ -75,10 +78,8 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     owned = _ownership(effects, cfg)
     if owned is not None:
         ends = _settled_at(effects)
-        untold = (
-            max(effect.call for effect in effects) - cfg.telling
-        )  # what changes later need not be told of
-        for delivery in deliveries:
+        untold = max(effect.call for effect in effects) - cfg.telling
+        for delivery in deliveries:  # what changes after that need not be told of
             if delivery.received[1] >= untold:
                 continue
             mine = owned.get(delivery.flow or "", ())
@@ -93,79 +94,67 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
 
 
 def colouring(clues: Clues, count: int, failures: Mapping[tuple[str, int], int]) -> dict[str, int]:
-    """A partition for each group such that those that are apart are in different ones, where `STEPS` suffice
-    to find that; the most constrained first. ``failures``: how often a group in that partition was what an
-    earlier choice failed at: the others come first."""
-    wanted = _wanted(clues, failures)
-    order = sorted(
-        clues.masks,
-        key=lambda g: (g not in wanted, clues.likely[g].bit_count(), -len(clues.apart.get(g, ())), g),
-    )
-    load = [0] * count
-    chosen: dict[str, int] = {}
-    options: list[list[int]] = []
-    for _ in range(STEPS):
-        if len(chosen) == len(order):
-            return chosen
-        group = order[len(chosen)]
-        if len(options) == len(chosen):
-            options.append(_options(clues, group, chosen, load, failures, wanted.get(group)))
-        if options[-1]:
-            p = options[-1].pop()
-            chosen[group] = p
-            load[p] += 1
-        elif chosen:
-            options.pop()
-            _, p = chosen.popitem()
-            load[p] -= 1
-        else:
-            break
-    return _greedy(clues, order, count, failures)
-
-
-def _wanted(clues: Clues, failures: Mapping[tuple[str, int], int]) -> dict[str, int]:
-    """A group for each partition whose handoff had to wait for one."""
-    wanted: dict[str, int] = {}
-    for p, groups in clues.pauses:
-        fitting = [group for group in groups if clues.likely[group] >> p & 1]
-        if not any(wanted.get(group) == p for group in fitting):
-            free = [group for group in fitting if group not in wanted]
-            if free:
-                wanted[min(free, key=lambda g: (failures.get((g, p), 0), clues.likely[g].bit_count(), g))] = p
-    return wanted
-
-
-def _options(
-    clues: Clues,
-    group: str,
-    chosen: Mapping[str, int],
-    load: Sequence[int],
-    failures: Mapping[tuple[str, int], int],
-    wanted: int | None,
-) -> list[int]:
-    """Where a group may be beside those that are placed; the best last."""
-    taken = {chosen.get(other) for other in clues.apart.get(group, ())}
-    free = [p for p in range(len(load)) if clues.likely[group] >> p & 1 and p not in taken]
-    return sorted(free, key=lambda p: (failures.get((group, p), 0), p != wanted, load[p], p), reverse=True)
-
-
-def _greedy(
-    clues: Clues, order: Sequence[str], count: int, failures: Mapping[tuple[str, int], int]
-) -> dict[str, int]:
-    """A partition for each group, with as little against it as the groups before leave."""
-    chosen: dict[str, int] = {}
-    load = [0] * count
+    """A partition for each group with little against it: each where those before leave it best, the most
+    constrained first; then those that leave something unmet move to where less is, and what still is unmet
+    weighs more from then on, for `ROUNDS` at the most. ``failures``: how often a group in that partition was
+    what an earlier choice failed at."""
+    order = sorted(clues.masks, key=lambda g: (clues.likely[g].bit_count(), -len(clues.apart.get(g, ())), g))
+    choice = _Choice(clues, count, failures)
     for group in order:
-        taken = {chosen.get(other) for other in clues.apart.get(group, ())}
-        allowed = [p for p in range(count) if clues.masks[group] >> p & 1] or list(range(count))
-        against = {
-            p: failures.get((group, p), 0) + 2 * (p in taken) + (not clues.likely[group] >> p & 1)
-            for p in allowed
-        }
-        best = min(allowed, key=lambda p: (against[p], load[p], p))
-        chosen[group] = best
+        choice.place(group)
+    for _ in range(ROUNDS):
+        moving = [group for group in order if choice.unmet(group, choice.chosen[group])]
+        for group in moving:
+            choice.place(group)
+            choice.weights.update(choice.unmet(group, choice.chosen[group]))
+        if not moving:
+            break
+    return choice.chosen
+
+
+class _Choice:
+    """A partition for each group, as far as they are ``chosen``. ``weights``: what was left unmet, how
+    often."""
+
+    def __init__(self, clues: Clues, count: int, failures: Mapping[tuple[str, int], int]) -> None:
+        self.clues = clues
+        self.failures = failures
+        self.chosen: dict[str, int] = {}
+        self.load = [0] * count
+        self.weights: Counter[Hashable] = Counter()
+        self.pauses: dict[str, list[tuple[int, int]]] = {}
+        for number, (p, groups) in enumerate(clues.pauses):
+            for group in groups:
+                self.pauses.setdefault(group, []).append((number, p))
+
+    def place(self, group: str) -> None:
+        """Put the group where the least is against it."""
+        load, mask = self.load, self.clues.masks[group]
+        allowed = [p for p in range(len(load)) if mask >> p & 1] or range(len(load))
+        best = min(allowed, key=partial(self._against, group))
         load[best] += 1
-    return chosen
+        if group in self.chosen:
+            load[self.chosen[group]] -= 1
+        self.chosen[group] = best
+
+    def _against(self, group: str, p: int) -> tuple[int, int, int]:
+        weight = sum(2 + self.weights[one] for one in self.unmet(group, p))
+        return self.failures.get((group, p), 0) + weight, self.load[p], p
+
+    def unmet(self, group: str, p: int) -> list[Hashable]:
+        """What speaks against the group in that partition: others that are apart from it are there, it is not
+        likely there, or a handoff had to wait for one of several groups of which none would be there."""
+        chosen, clues = self.chosen, self.clues
+        found: list[Hashable] = [
+            frozenset((group, other)) for other in clues.apart.get(group, ()) if chosen.get(other) == p
+        ]
+        if not clues.likely[group] >> p & 1:
+            found.append((group, p))
+        for number, paused in self.pauses.get(group, ()):
+            others = (other for other in clues.pauses[number][1] if other != group)
+            if p != paused and not any(chosen.get(other) == paused for other in others):
+                found.append(number)
+        return found
 
 
 def _group(message: Message, cfg: Config) -> str:
@@ -175,6 +164,10 @@ def _group(message: Message, cfg: Config) -> str:
 
 def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterator[Delivered]:
     sent = {m.id: (effect.call, effect.ret) for effect in effects for m in effect.action.messages}
+    for effect in effects:
+        if effect.action.op in DELIVERS:
+            for id in sent.keys() & {shown.id for shown in effect.observed.messages}:
+                sent[id] = sent[id][0], min(sent[id][1], effect.ret)
     for effect in effects:
         if effect.action.op in DELIVERS:
             for rank, shown in enumerate(effect.observed.messages, effect.rank):
@@ -201,12 +194,12 @@ def _ownership(effects: Sequence[Effect], cfg: Config) -> dict[str, list[Owned]]
     owned: dict[str, list[Owned]] = {}
     for position, told in events.items():
         for index, effect in enumerate(told):
-            flow = effect.action.flow
+            flow, later = effect.action.flow, told[index + 1 :]
             if effect.action.state == "ready" and flow is not None:
-                later = told[index + 1 :]
                 until = min((other.ret for other in later), default=FOREVER)
                 direct = bool(later) and later[0].action.state == "unassigned"
-                owned.setdefault(flow, []).append(Owned(position, effect.call - cfg.telling, until, direct))
+                mine = Owned(position, effect.call - cfg.telling, effect.call, until, direct)
+                owned.setdefault(flow, []).append(mine)
     return owned if events else None
 
 
@@ -214,30 +207,40 @@ def _pauses(
     effects: Sequence[Effect], cfg: Config, deliveries: Sequence[Delivered]
 ) -> Iterator[tuple[int, Sequence[str]]]:
     """The handoffs that did not pass at once, each with what may have been unsettled at the old flow: to the
-    end of one that took all its time, when a shorter one began, and settled since if it passed on."""
+    end of one that took all its time, when a shorter one, or one that a kill ended, began, and settled since
+    if it passed on."""
     ends = _settled_at(effects)
+    kills = [effect.call for effect in effects if effect.action.op in KILLS]
+    for p, before, effect in _handoffs(effects, cfg):
+        killed = any(before.call < kill < effect.call for kill in kills)
+        whole = not killed and effect.call - before.call >= cfg.entity.max_handoff
+        since = (effect if whole else before).call
+        passed = effect.action.state == "unassigned" and not whole and not killed
+        until = effect.ret if passed else FOREVER
+        held = [d for d in deliveries if d.flow == before.action.flow and d.received[0] < before.call]
+        yield p, tuple(dict.fromkeys(d.group for d in held if since < ends.get(d.id, FOREVER) <= until))
+
+
+def _handoffs(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[int, Effect, Effect]]:
+    """Of each partition each pause, and what was told next."""
     began: dict[int, Effect] = {}
     for effect in effects:
-        if effect.action.op != TELLS or effect.action.partition not in cfg.names:
-            continue
-        before = began.pop(effect.action.partition, None)
-        if effect.action.state == "paused":
-            began[effect.action.partition] = effect
-        elif before is not None:
-            whole = effect.call - before.call >= cfg.entity.max_handoff
-            since = (effect if whole else before).call
-            until = effect.ret if effect.action.state == "unassigned" and not whole else FOREVER
-            held = [d for d in deliveries if d.flow == before.action.flow and d.received[0] < before.call]
-            groups = dict.fromkeys(d.group for d in held if since < ends.get(d.id, FOREVER) <= until)
-            yield cfg.names.index(effect.action.partition), tuple(groups)
+        if effect.action.op == TELLS and effect.action.partition in cfg.names:
+            p = cfg.names.index(effect.action.partition)
+            before = began.pop(p, None)
+            if effect.action.state == "paused":
+                began[p] = effect
+            elif before is not None:
+                yield p, before, effect
 
 
 def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None) -> int:
     """The partitions that the delivery may have come from. ``settled``: by when the message was settled at
-    the latest, where a partition is not likely that passed on without a pause before."""
+    the latest; then only the likely ones are meant, and one is not that passed on before without a pause."""
     mask = 0
     for one in owned:
-        if one.since <= delivery.received[1] and delivery.received[0] <= one.until:
+        since = one.since if settled is None else one.told
+        if since <= delivery.received[1] and delivery.received[0] <= one.until:
             if settled is None or not one.direct or settled <= one.until:
                 mask |= 1 << one.position
     return mask
@@ -270,19 +273,23 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
         if delivery.id not in waiting.setdefault(delivery.group, []):
             waiting[delivery.group].append(delivery.id)
     last: dict[str, Delivered] = {}
+    firsts = {delivery.id: delivery for delivery in reversed(deliveries)}
 
-    def in_line(id: str, flow: str | None) -> bool:
-        """Whether the message is in its place, for that flow to get."""
+    def in_line(id: str, delivery: Delivered) -> bool:
+        """Whether the message is in its place when that delivery takes place, for its flow to get."""
         before = last.get(id)
-        return bool(coming[id]) and (before is None or (before.lock not in abandoned and before.flow != flow))
+        if not coming[id] or before is None:
+            return bool(coming[id])
+        again = before.flow == delivery.flow and coming[id][-1].record != delivery.record
+        return before.lock not in abandoned and not again
 
     pairs: set[tuple[str, str]] = set()
     for delivery in deliveries:
         for group, ids in waiting.items():
             if group == delivery.group or (group, delivery.group) in pairs:
                 continue
-            passed = next((id for id in ids if in_line(id, delivery.flow)), None)
-            if passed is not None and _overtakes(delivery, coming[passed][-1]):
+            passed = next((id for id in ids if in_line(id, delivery)), None)
+            if passed is not None and _overtakes(delivery, coming[passed][-1], firsts):
                 pairs |= {(group, delivery.group), (delivery.group, group)}
         coming[delivery.id].pop()
         last[delivery.id] = delivery
@@ -294,10 +301,17 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
     return apart
 
 
-def _overtakes(late: Delivered, early: Delivered) -> bool:
-    """Whether a message that was certainly sent later was certainly delivered first."""
-    if early.sent[1] >= late.sent[0]:
-        return False
-    if late.record == early.record:
-        return late.rank < early.rank
-    return late.received[1] < early.received[0]
+def _overtakes(late: Delivered, early: Delivered, firsts: Mapping[str, Delivered]) -> bool:
+    """Whether a message was certainly delivered before another that stands before it, if they share a
+    partition: it was certainly sent later, or first delivered later. ``firsts``: the first deliveries."""
+    first, second = firsts[early.id], firsts[late.id]
+    new = not first.redelivered and not second.redelivered
+    stands_after = early.sent[1] < late.sent[0] or (new and _precedes(first, second))
+    return stands_after and _precedes(late, early)
+
+
+def _precedes(one: Delivered, other: Delivered) -> bool:
+    """Whether the one delivery was certainly before the other."""
+    if one.record == other.record:
+        return one.rank < other.rank
+    return one.received[1] < other.received[0]

@@ -85,9 +85,9 @@ class Foretold:
         if not coming:
             late = untold or any(latest >= self.end for *_, latest in flows.unseen)
             return [*stays, *others] if late or not stays else stays
-        if coming[0].action.state == "paused" and (not hasty or _called_off(coming)):
-            return [*others, *stays]  # or it is a later rebalance's
         heir = next((event.action.flow for event in coming if event.action.state == "ready"), None)
+        if coming[0].action.state == "paused" and (not hasty or heir not in names or _called_off(coming)):
+            return [*others, *stays]  # or it is a later rebalance's, or a fault came before it was told
         if coming[0].action.state in ("paused", "unassigned", "ready") and heir in names:
             return [heir, *(name for name in stays if name != heir)]
         if untold and coming[0].action.state in ("paused", "unassigned"):

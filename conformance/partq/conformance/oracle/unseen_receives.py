@@ -92,7 +92,9 @@ def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset
     fewer."""
     answer: Messages = ()
     for entry in state.parts[p].log:
-        if len(answer) < room and entry.status in statuses:
+        if len(answer) == room:
+            break
+        if entry.status in statuses:
             for delivery in _deliveries(state, entry, action)[:1]:
                 if next(explain(state, action, showing((*answer, delivery))), None) is not None:
                     answer = (*answer, delivery)
