@@ -8,11 +8,11 @@ from canned_broker import Canned, Split
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.evaluation import shrinking
 from partq.conformance.evaluation.decision import NONE, Decider
-from partq.conformance.evaluation.shrinking import shown, smallest
+from partq.conformance.evaluation.shrinking import exercises, shown, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.screens.assess import inspect
 from partq.conformance.verdict import Finding
-from partq.conformance.workload.generator import generate
+from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 
@@ -41,6 +41,24 @@ def test_a_finding_of_the_screens_is_shrunk_without_the_judge(monkeypatch: pytes
     (finding,) = inspect(run(broker, PROGRAM)).findings["RCV-1"][:1]
     monkeypatch.setattr(shrinking, "judge", None)
     assert len(smallest(broker, PROGRAM, finding).steps) == 1
+
+
+@pytest.mark.parametrize(
+    ("mutant", "rule", "trace"), [("numbers-skipped", "SEQ-4", 0), ("two-keys-in-transaction", "TXN-2", 6)]
+)
+def test_the_smallest_program_still_tells_a_mended_broker(mutant: str, rule: str, trace: int) -> None:
+    """Two sends show a gap, but without one nothing says that they were in one partition."""
+    broker, program = open_mutant(mutant), generate("azure-premium", trace_seed(7, trace))
+    (finding,) = Decider().decide(run(broker, program)).findings[rule][:1]
+    small = smallest(broker, program, finding)
+    assert len(small.steps) <= 5
+    assert exercises(rule, small)
+
+
+def test_what_the_program_itself_does_not_exercise_is_shrunk_all_the_same() -> None:
+    program = PROGRAM.with_steps(PROGRAM.steps[:1])
+    assert not exercises("REB-1", program)
+    assert shrinking.exercising("REB-1", PROGRAM)(program)
 
 
 def test_what_screens_leave_between_rules_is_shrunk_by_them(monkeypatch: pytest.MonkeyPatch) -> None:

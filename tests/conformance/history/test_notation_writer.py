@@ -33,28 +33,28 @@ def test_printed_records_are_read_again_as_they_were(name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "c1 bind f1 -> ok @1-2",
-        "c1 bind f1 partition=3 -> error invalid_operation @1-2",
-        "c1 disconnect -> ok @1-2",
-        "c1 disconnect f1 -> unknown @1-",
-        "c1 receive 3 delete flow=f1 timeout=5 -> nothing @1-2",
-        "c1 peek 3 from=7 -> m1#7 count=0 redelivered=no @1-2",
-        "c1 renew_lock l1 -> m1#7 lock=l1 until=90 @1-2",
-        "c1 complete l1 l2 txn=t1 -> error lock_lost @1-2",
-        'c1 send m1 key=a body="two words" session=s -> ok @1-2',
-        "c1 send_batch m1 key=a, m2 prop.colour=red -> ok @1-2",
-        "c1 receive_deferred 4 5 -> m1#4, m2#5 @1-2",
-        "env assignment 3 f1 ready -> ok @1-1",
-        "env assignment 3 state=unassigned -> ok @1-1",
-        "env advance 30 -> ok @1-31",
-        "env advance 90s -> ok @1-31",
-        "c1 receive 3 timeout=1.5s -> nothing @1-2",
-        "c1 receive 3 timeout=0.05s -> m1#7 enqueued=1.000000001s lock=l1 until=31.25s @1-2",
-        "c1 send m1 at=2.5s ttl=90s -> ok @1-2",
-        "env frontend_lost c1 -> ok @1-2",
+        "c1 bind f1 -> ok @1ns-2ns",
+        "c1 bind f1 partition=3 -> error invalid_operation @1ns-2ns",
+        "c1 disconnect -> ok @1ns-2ns",
+        "c1 disconnect f1 -> unknown @1ns-",
+        "c1 receive 3 delete flow=f1 timeout=5ns -> nothing @1ns-2ns",
+        "c1 peek 3 from=7 -> m1#7 count=0 redelivered=no @1ns-2ns",
+        "c1 renew_lock l1 -> m1#7 lock=l1 until=90ns @1ns-2ns",
+        "c1 complete l1 l2 txn=t1 -> error lock_lost @1ns-2ns",
+        'c1 send m1 key=a body="two words" session=s -> ok @1ns-2ns',
+        "c1 send_batch m1 key=a, m2 prop.colour=red -> ok @1ns-2ns",
+        "c1 receive_deferred 4 5 -> m1#4, m2#5 @1ns-2ns",
+        "env assignment 3 f1 ready -> ok @1ns-1ns",
+        "env assignment 3 state=unassigned -> ok @1ns-1ns",
+        "env advance 30ns -> ok @1ns-31ns",
+        "env advance 90s -> ok @1ns-31ns",
+        "c1 receive 3 timeout=1.5s -> nothing @1ns-2ns",
+        "c1 receive 3 timeout=50ms -> m1#7 enqueued=1.000000001s lock=l1 until=31.25s @1ns-2ns",
+        "c1 send m1 at=2.5s ttl=90s -> ok @1ns-2ns",
+        "env frontend_lost c1 -> ok @1ns-2ns",
         "c1 send m1 -> ok @10.015000001s-20s",
-        "c1 send m1 -> ok @999999-0.001s",
-        "c1 send m1 -> unknown @0.25s-",
+        "c1 send m1 -> ok @999.999µs-1ms",
+        "c1 send m1 -> unknown @250ms-",
     ],
 )
 def test_every_form_of_line(text: str) -> None:
@@ -76,8 +76,8 @@ def test_a_body_is_shown_where_it_was_sent_and_where_it_is_another() -> None:
     text = "c1 send m1 body=long\nc1 send m2 body=long\nc2 peek 5 -> m1#1 body=long, m2#2 body=gone"
     finding = Finding("RCV-1", "title", (0, 2), "altered", "allowed", "key")
     assert list(witness(finding, read(text, "azure-flat"))) == [
-        "   0  c1 send m1 body=long -> ok @1-2",
-        "   2  c2 peek 5 -> m1#1, m2#2 body=gone @5-6",
+        "   0  c1 send m1 body=long -> ok @1ns-2ns",
+        "   2  c2 peek 5 -> m1#1, m2#2 body=gone @5ns-6ns",
     ]
 
 
@@ -92,9 +92,9 @@ def test_a_witness_shows_the_messages_that_matter() -> None:
     finding = Finding("PEEK-1", "title", (0, 4, 6), "'m7' came before 'm2'", "allowed", "key")
     shown = list(witness(finding, History(Header("azure-flat"), records)))
     assert shown == [
-        "   0  p peek 9 -> m2, m5 lock=l5, m7 @1-2  # of 9 messages",
-        "   4  p peek 9 -> m2 @3-4  # of 3 messages",
-        "   6  p complete l5 -> ok @7-8",
+        "   0  p peek 9 -> m2, m5 lock=l5, m7 @1ns-2ns  # of 9 messages",
+        "   4  p peek 9 -> m2 @3ns-4ns  # of 3 messages",
+        "   6  p complete l5 -> ok @7ns-8ns",
     ]
 
 
@@ -106,11 +106,11 @@ def test_a_settlement_of_many_shows_the_locks_of_the_messages_that_matter() -> N
     )
     finding = Finding("RCV-7", "title", (0, 1, 2, 3, 4), "'m0' came again", "allowed", "key")
     assert list(witness(finding, read(text, "partitioned-queue"))) == [
-        "   0  p send m0 -> ok @1-2",
-        "   1  p receive 6 -> m0 lock=l0 @3-4  # of 6 messages",
-        "   2  p complete l0 -> ok @5-6  # of 6 locks",
-        "   3  env broker_kill -> ok @7-8",
-        "   4  p receive 6 -> m0 lock=l6 @9-10  # of 6 messages",
+        "   0  p send m0 -> ok @1ns-2ns",
+        "   1  p receive 6 -> m0 lock=l0 @3ns-4ns  # of 6 messages",
+        "   2  p complete l0 -> ok @5ns-6ns  # of 6 locks",
+        "   3  env broker_kill -> ok @7ns-8ns",
+        "   4  p receive 6 -> m0 lock=l6 @9ns-10ns  # of 6 messages",
     ]
 
 

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from partq.conformance.evaluation.suite import Run
-from partq.conformance.history import History, Record
+from partq.conformance.history import History, Record, time_text
 from partq.conformance.history.notation_writer import evidence, line
 from partq.conformance.verdict import Finding, ambiguities
+from partq.conformance.workload.operations import OPERATIONS
 from partq.conformance.workload.program import Program, Step
-from partq.model.operations import OPS
-from partq.model.profiles import SECOND, Profile, profile
+from partq.model.operations import OPS, Kind
+from partq.model.profiles import Profile, profile
 
 HIDDEN: Final = ("timeout",)
 """Arguments of steps that no reader asks for."""
@@ -47,21 +48,21 @@ def _step(step: Step, family: Profile) -> str:
     """Such as ``c1 send m1 key=a``: as `notation` writes operations, with the words of a program for what is
     known only while it runs."""
     arguments = {name: value for name, value in step.args.items() if name not in HIDDEN}
-    if "by" in arguments:
-        return f"{step.proc} {step.op} {arguments['by'] / SECOND:g}s"
     known = OPS[step.op].args.keys() - _SYMBOLIC
     plain = {name: arguments.pop(name) for name in tuple(arguments) if name in known}
     text = line(Record(0, step.proc, step.op, "", 0, 0, plain), family).rpartition(" -> ")[0]
-    return " ".join([text, *_symbolic(arguments)])
+    return " ".join([text, *_symbolic(step.op, arguments)])
 
 
 _SYMBOLIC: Final = {"txn"}
 """What is a name in a history and a flag in a program."""
 
 
-def _symbolic(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _symbolic(op: str, arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
         if value is True:
             yield name
+        elif OPERATIONS[op].args[name].kind is Kind.NS:
+            yield f"{name}={time_text(value)}"
         elif value is not False:
             yield f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"

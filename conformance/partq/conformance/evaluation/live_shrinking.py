@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from partq.conformance.adapters import Broker, Unreachable
-from partq.conformance.evaluation.shrinking import shown
+from partq.conformance.evaluation.shrinking import exercising, shown
 from partq.conformance.evaluation.suite import Run, lacks_of
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
@@ -33,7 +33,8 @@ SECONDS: Final = 60
 class LiveShrinking:
     """One finding being shrunk. ``program``, ``history``, ``finding``: the smallest that showed it so far.
     ``seconds``: for how long; ``over``: that time cut it short. ``seen``: how often the smallest showed it,
-    where there was time to run it again."""
+    where there was time to run it again. ``telling``: whether a candidate exercises the rule where it is
+    kept."""
 
     broker: Broker
     program: Program
@@ -44,6 +45,10 @@ class LiveShrinking:
     over: bool = False
     tried: set[str] = field(default_factory=set)
     seen: Recurrence | None = None
+    telling: Callable[[Program], bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.telling = exercising(self.finding.requirement, self.program)
 
     @classmethod
     def of(cls, broker: Broker, done: Run, finding: Finding, seconds: float) -> LiveShrinking:
@@ -90,7 +95,7 @@ class LiveShrinking:
     def shows(self, candidate: Program) -> bool:
         """Whether the candidate shows the finding, by the same or another cause; if so it is kept."""
         text = dumps(candidate)
-        if text in self.tried:
+        if text in self.tried or not self.telling(candidate):
             return False
         self.tried.add(text)
         if (found := self._found(candidate)) is None:

@@ -4,6 +4,9 @@ A shrinker tries hundreds of candidates, and the whole decision takes long where
 candidate is only asked what is cheap: whether the screens still suspect the same, or, where they suspected
 nothing, whether the judge still rejects. What is left at the end is decided in full, and has to show the
 finding's requirement; where it doesn't, that is asked of every candidate.
+
+Besides, a candidate has to exercise the requirement on the reference, if the program does: otherwise a replay
+on a broker that has been mended would say nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple
 
-from partq.conformance.adapters import Broker
+from partq.conformance.adapters import Broker, open_broker
 from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
@@ -22,6 +25,8 @@ from partq.conformance.screens.assess import inspect
 from partq.conformance.verdict import Finding
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.shrinker import BUDGET, shrink
+
+REFERENCE: Final = "reference"
 
 SHORT: Final = 10
 """Steps of a program that a reader takes in at a glance."""
@@ -57,17 +62,28 @@ def shows_again(history: History, finding: Finding) -> bool:
     return _suspected(finding, finding.key, history) or shown(history, finding) is not None
 
 
+def exercises(rule: str, program: Program) -> bool:
+    """Whether the program puts the requirement to the test on a broker that conforms: the reference."""
+    return rule in inspect(run(open_broker(REFERENCE), program)).exercised
+
+
+def exercising(rule: str, program: Program) -> Callable[[Program], bool]:
+    """Whether a smaller program still exercises the requirement, as far as this one does."""
+    return partial(exercises, rule) if exercises(rule, program) else lambda candidate: True
+
+
 def smallest(broker: Broker, program: Program, finding: Finding, budget: int = BUDGET) -> Program:
     """The smallest program found that shows the finding on the broker, which the program itself has to.
 
     Where one longer than `SHORT` is left, it is shrunk on by looser questions: the same defect may show in
     fewer steps by another cause. ``budget``: how many candidates are tried at the most, for each question."""
+    telling = exercising(finding.requirement, program)
     for questions in _ways(run(broker, program), finding):
         small = [program]
         for question in questions:
             if len(small[-1].steps) > SHORT or len(small) == 1:
                 tries = min(budget, question.tries)
-                small.append(shrink(small[-1], partial(_shows, broker, question.holds), tries))
+                small.append(shrink(small[-1], partial(_shows, broker, question.holds, telling), tries))
         for least in reversed(small[1:]):
             if shown(run(broker, least), finding, same_cause=False) is not None:
                 return least
@@ -81,8 +97,13 @@ class _Question(NamedTuple):
     tries: int = BUDGET
 
 
-def _shows(broker: Broker, holds: Callable[[History], bool], candidate: Program) -> bool:
-    return holds(run(broker, candidate))
+def _shows(
+    broker: Broker,
+    holds: Callable[[History], bool],
+    telling: Callable[[Program], bool],
+    candidate: Program,
+) -> bool:
+    return holds(run(broker, candidate)) and telling(candidate)
 
 
 def _ways(history: History, finding: Finding) -> Iterator[tuple[_Question, ...]]:

@@ -19,9 +19,9 @@ class NotationError(ValueError):
     """A line can't be read. The text gives its number, what is wrong, and the line."""
 
 
-_UNITS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND}
+_UNITS: Final = {"": 1, "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND}
 _TOKEN: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^\s",])+|[,"]')
-_TIME: Final = re.compile(r"(\d+)(?:\.(\d{1,9}))?([a-z]*)")
+_TIME: Final = re.compile(r"(\d+)(?:\.(\d{1,9}))?([a-zµ]*)")
 _NUMBER: Final = re.compile(r"(?:(\d+)\.)?(?:(\d+)|max(?:-(\d+))?)")
 _NAME: Final = re.compile(r"[^=#@>\"]+")
 _RESERVED: Final = frozenset({"ok", "error", "unknown", "nothing", "...", "->"})

@@ -15,6 +15,7 @@ from msgspec import Struct
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, Entity
+from partq.model.state import FOREVER
 
 SCHEMA: Final = "partq.history/1"
 
@@ -25,8 +26,8 @@ otherwise."""
 TIMES: Final = ("scheduled_at", "ttl", "enqueued_at", "locked_until")
 """Fields of messages in ns."""
 
-LONG: Final = SECOND // 1000
-"""From so many ns on a time is written in seconds."""
+_UNITS: Final = ((9, "s"), (6, "ms"), (3, "µs"))
+"""Digits after which the unit begins."""
 
 
 class Record(Struct, frozen=True, gc=False):
@@ -89,7 +90,13 @@ class History:
 
 
 def time_text(ns: int) -> str:
-    """Seconds, to the ns, for what takes its time; ns where a simulation counts its steps."""
-    if ns < LONG:
-        return str(ns)
-    return f"{ns // SECOND}.{ns % SECOND:09d}".rstrip("0").rstrip(".") + "s"
+    """An instant, or a length of time, of so many ns, in the largest unit that it fills: ``1.00057s``. It is
+    exact, as two instants may be a nanosecond apart."""
+    if ns >= FOREVER:
+        return "the end"
+    for digits, unit in _UNITS:
+        whole, rest = divmod(abs(ns), 10**digits)
+        if whole:
+            decimals = f".{rest:0{digits}}".rstrip("0").rstrip(".")
+            return f"{'-' if ns < 0 else ''}{whole}{decimals}{unit}"
+    return f"{ns}ns"

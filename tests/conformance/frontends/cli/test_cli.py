@@ -237,7 +237,7 @@ def test_each_count_is_named(partq: Partq) -> None:
     assert "exercised ┃ violations" in ran.flat
     assert "azure-premium, same-key, 1 violation\n" in ran.out
     assert " rules pass, 1 violated" in ran.out
-    assert ran.out.splitlines()[0] == "canned_broker:Split"
+    assert ran.out.splitlines()[0] == "What canned_broker:Split showed:"
 
 
 def test_a_narrow_terminal_loses_no_column(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:

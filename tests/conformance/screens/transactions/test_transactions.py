@@ -30,9 +30,9 @@ TOLD = {
     "committed in part": "'m2' was committed and never seen, also not in the drain; of the same transaction "
     "'m1' was seen",
     "not at all": "'m1', 'm2' were committed and never seen, also not in the drain",
-    "before the commit": "'m1', sent in transaction 't', was seen by 1.5 s; its commit was called at "
-    "1.500000001 s",
-    "after a rollback": "'m1', sent in transaction 't', which was not committed, was seen by 57 ns",
+    "before the commit": "'m1', sent in transaction 't', was seen by 1.5s; its commit was called at "
+    "1.500000001s",
+    "after a rollback": "'m1', sent in transaction 't', which was not committed, was seen by 57ns",
 }
 
 

@@ -106,7 +106,7 @@ def show_verdicts(
     for code, why in besides:
         if code == Exit.INCONCLUSIVE:
             out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
-    out.print(Text(printable(broker), style="bold"))
+    out.print(Text(f"What {printable(broker)} showed:", style="bold"))
     numbers = show_found(out, results, evidence, seen_in, known)
     if detail.table:
         _show_table(out, results, detail.whole_catalogue, numbers)

@@ -15,7 +15,7 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.admission.requests import OWN, find, judge_requests, request
 from partq.conformance.screens.attribution import applies, missing, resurrected
 from partq.conformance.screens.protocol import Report, Screen
@@ -227,7 +227,7 @@ class _Faults:
         elif outages.some_certainly_up(record.call, ret) and self._refused(record):
             if self._patience(record) > PATIENT and self._undisturbed(record, ret):
                 detail = (
-                    f"{request(record)} with {self._patience(record) / SECOND:g} s to wait; another "
+                    f"{request(record)} with {time_text(self._patience(record))} to wait; another "
                     "partition, the broker and the client's connection were up throughout"
                 )
                 self.refused.append(("ROUTE-6", record, detail))

@@ -14,8 +14,7 @@ from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import deletes, returned
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.delivery.content import check_content
 from partq.conformance.screens.delivery.losses import Losses
@@ -145,8 +144,8 @@ def _too_long(facts: Facts, report: Report, record: Record, over: int) -> None:
         record.op,
         "A lock lasts longer than its duration",
         (record,),
-        f"A lock that {record.proc} got by {record.op} ends {exact(over)} later than one begun at the last "
-        f"possible instant would.",
+        f"A lock that {record.proc} got by {record.op} ends {time_text(over)} later than one begun at the "
+        f"last possible instant would.",
         "any end up to the operation's return plus the lock duration; an earlier one means that the lock "
         "began before its delivery",
     )

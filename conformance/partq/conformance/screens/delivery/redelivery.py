@@ -15,8 +15,7 @@ from partq.conformance.facts.index import FOREVER, RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
@@ -175,8 +174,8 @@ class Redelivery:
             "overlap",
             "A locked message was delivered to somebody else",
             (holder.record, seen.record),
-            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} by {exact(seen.ret)}; the lock "
-            f"that {holder.record.proc} had got on it certainly held until {exact(held)}.",
+            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} by {time_text(seen.ret)}; "
+            f"the lock that {holder.record.proc} had got on it certainly held until {time_text(held)}.",
             "any message that is not locked, or none",
         )
         return True

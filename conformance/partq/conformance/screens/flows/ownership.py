@@ -21,8 +21,7 @@ from typing import Final
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.flow_timeline import Assignment, FlowSession, FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Delivery
@@ -46,7 +45,9 @@ def _one_owner(assignments: list[Assignment], skew: int, horizon: int, report: R
     latest = None
     for assignment in assignments:
         if latest is not None and min(latest.observed_end, horizon) - assignment.begin.call > skew:
-            still = latest.states[-1][0] if latest.end is None else f"ended only at {exact(latest.end.call)}"
+            still = (
+                latest.states[-1][0] if latest.end is None else f"ended only at {time_text(latest.end.call)}"
+            )
             report.find(
                 "REB-1",
                 "two owners",
@@ -55,7 +56,7 @@ def _one_owner(assignments: list[Assignment], skew: int, horizon: int, report: R
                 if latest.end is None
                 else (latest.begin, assignment.begin, latest.end),
                 f"partition {assignment.partition} was given to flow {assignment.flow} at "
-                f"{exact(assignment.begin.call)} while "
+                f"{time_text(assignment.begin.call)} while "
                 f"flow {latest.flow} had it ({still})",
                 "the old flow's assignment ends before the new one's begins",
             )
@@ -122,8 +123,8 @@ def _untrue(
         f"untrue {state}",
         "A partition's state is not true",
         (contrary, event),
-        f"partition {assignment.partition} was {state} at flow {assignment.flow} from {exact(event.call)} "
-        f"on, though {why}",
+        f"partition {assignment.partition} was {state} at flow {assignment.flow} from "
+        f"{time_text(event.call)} on, though {why}",
         "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
     )
 
@@ -275,8 +276,8 @@ class _Handoffs:
             "A new flow started before the old one had settled",
             (seen.record, start, ready),
             f"partition {old.partition} went from flow {old.flow} to {new.flow} "
-            f"{exact(ready.call - start.call)} after the handoff began, while {seen.delivery.id!r} was "
-            f"unsettled at flow {old.flow}; the handoff time is {exact(self.limit)}",
+            f"{time_text(ready.call - start.call)} after the handoff began, while {seen.delivery.id!r} was "
+            f"unsettled at flow {old.flow}; the handoff time is {time_text(self.limit)}",
             "the new flow waits until the old one's messages are settled or the handoff time is over",
         )
 
@@ -286,9 +287,12 @@ class _Handoffs:
             "late handoff",
             "A handoff lasted longer than it may",
             (event,) if end is None else (event, end),
-            f"partition {assignment.partition} of flow {assignment.flow} was still paused {exact(by)} after "
+            f"partition {assignment.partition} of flow {assignment.flow} was still paused "
+            f"{time_text(by)} after "
             + (
-                since if "settled" in since else f"its handoff began; the handoff time is {exact(self.limit)}"
+                since
+                if "settled" in since
+                else f"its handoff began; the handoff time is {time_text(self.limit)}"
             ),
             "the new flow starts when the old one's messages are settled or the handoff time is over",
         )

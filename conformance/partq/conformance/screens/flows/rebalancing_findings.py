@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from partq.conformance.facts.flow_timeline import BIND, Assignment, Change, FlowTimeline, RebalanceEpisode
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report
 
 
@@ -28,8 +27,8 @@ class Findings:
             "no delay",
             "Partitions moved before the rebalance delay was over",
             (bind.record, event),
-            f"{_said(event)} {exact(event.call - bind.call)} after the bind; "
-            f"the delay is {exact(self.delay)}",
+            f"{_said(event)} {time_text(event.call - bind.call)} after the bind; "
+            f"the delay is {time_text(self.delay)}",
             "nothing moves until the delay is over",
         )
 
@@ -41,7 +40,7 @@ class Findings:
             "left out",
             "A rebalance left a flow or a partition out",
             (*more, *(binds or [episode.changes[-1].record])),
-            f"{what}, {exact(episode.until - episode.changes[-1].call)} after the last flow came or went",
+            f"{what}, {time_text(episode.until - episode.changes[-1].call)} after the last flow came or went",
             "after the delay every partition has a flow, and every flow bound at C < P has a partition",
         )
 
@@ -58,7 +57,7 @@ class Findings:
 
     def not_at_once(self, loss: Change, assignment: Assignment, heir: Assignment | None) -> None:
         """REB-6: a lost flow's partition that came to its heir too late, or to none."""
-        when = "never" if heir is None else f"after {exact(heir.begin.call - loss.call)}"
+        when = "never" if heir is None else f"after {time_text(heir.begin.call - loss.call)}"
         self.report.find(
             "REB-6",
             "late takeover",
@@ -87,8 +86,8 @@ class Findings:
             "not reserved",
             "A lost flow's partition was not kept for the rebalance delay",
             (loss.record, event),
-            f"{_said(event)} {exact(event.call - loss.call)} after flow {assignment.flow} was lost; "
-            f"the delay is {exact(self.delay)}",
+            f"{_said(event)} {time_text(event.call - loss.call)} after flow {assignment.flow} was lost; "
+            f"the delay is {time_text(self.delay)}",
             f"partition {assignment.partition} is unbound, kept for flow {assignment.flow}, until the delay "
             f"is over",
         )
@@ -106,7 +105,7 @@ class Findings:
             "A lost flow's partition was never given to the remaining flows",
             (*lost[-1:], assignment.states[-1][1]),
             f"partition {assignment.partition} of the lost flow {assignment.flow} has no flow "
-            f"{exact(episode.until - episode.changes[-1].call)} after the last flow came or went",
+            f"{time_text(episode.until - episode.changes[-1].call)} after the last flow came or went",
             "once the delay is over it belongs to a remaining flow",
         )
 
@@ -119,7 +118,7 @@ class Findings:
             "A handoff did not end with a new flow",
             (event,) if assignment.end is None else (event, assignment.end),
             f"partition {assignment.partition} was paused at flow {assignment.flow}, and nobody has it "
-            f"{exact(episode.until - event.call)} later",
+            f"{time_text(episode.until - event.call)} later",
             "when the handoff time is over, at the latest, a flow is being delivered to",
         )
 

@@ -15,10 +15,11 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
-| ROUTE-2 | sender, connection, its losses, operation, kind of key, length of the body; nothing of these |
+| ROUTE-2 | sender, connection, its losses, operation, kind of key; nothing of these |
 
 The rules that would fit, but have too little for them, are left open. On what the partition depends is a
-guess within one history: the finding says so, and all findings of a rule are of one cause. A batch, and what
+guess within one history: the finding makes it only where enough speaks for it, says that it is one, and all
+findings of a rule are of one cause. A batch, and what
 was sent in one transaction, counts as one send. What a counter tore apart that spilled into the partition
 bits is SEQ-5's.
 """
@@ -93,8 +94,9 @@ def judge_splits(
     ]
     fitting = [(score, one) for score, one in scored if score is not None]
     misrouted = sum(_misrouted(_sends(groups[key])) for key in apart)
-    owner = _owner(fitting, misrouted, min(log2(facts.entity.partitions), BITS))
-    why = f"{_guess(owner, fitting)}{_not_route_1(owner, fitting)}"
+    bits = min(log2(facts.entity.partitions), BITS)
+    owner = _owner(fitting, misrouted, bits)
+    why = f"{_guess(owner, fitting, bits)}{_not_route_1(owner, fitting)}"
     for key in apart:
         _report_split(report, owner, why, key, groups[key])
     for _, one in fitting:
@@ -106,17 +108,14 @@ def judge_splits(
             report.open.setdefault(one.requirement, why)
 
 
-def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
-    """On what the partition may depend: all that fits under ROUTE-2, else what made the rule the owner."""
+def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]], bits: float) -> str:
+    """On what the partition may depend: what made the rule the owner, or under ROUTE-2 what has as much for
+    it. Among a few sends much fits by chance."""
     if owner.requirement != "ROUTE-2":
-        return f"this history is consistent with a partition that depends on {owner.because}"
-    fits = [one.because for _, one in fitting if one.requirement == "ROUTE-2" and one.because]
-    if not fits:
-        return (
-            "neither sender, connection, operation, kind of key nor length of the body shows which is where"
-        )
-    listed = " or ".join(filter(None, (", ".join(fits[:-1]), fits[-1])))
-    return f"this history is consistent with a partition that depends on the key and {listed}"
+        return f"; this history is consistent with a partition that depends on {owner.because}"
+    speaking = (one for score, one in fitting if one.requirement == "ROUTE-2" and bits * score >= one.enough)
+    fits = " or ".join(one.because for one in speaking if one.because)
+    return fits and f"; this history is consistent with a partition that depends on the key and {fits}"
 
 
 def _not_route_1(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
@@ -196,7 +195,6 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
     yield _Explanation("ROUTE-2", "the connection", _connection(facts))
     yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
     yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
-    yield _Explanation("ROUTE-2", "the length of the body", lambda _: _length)
     yield _Explanation("ROUTE-2", "", lambda _: id)
 
 
@@ -222,10 +220,6 @@ def _sender(life: Lifetime) -> str:
 
 def _operation(life: Lifetime) -> str:
     return life.record.op
-
-
-def _length(life: Lifetime) -> int:
-    return len(life.sent.message.body)
 
 
 def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:
@@ -317,6 +311,6 @@ def _report_split(
         "apart",
         split_title(owner.requirement),
         (a.record, b.record, a.first.record, b.first.record),
-        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}; {why}",
+        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}{why}",
         f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )

@@ -18,8 +18,7 @@ from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.numbers import ALLOWED, Numbers
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import REMOVALS, returned
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.sequencing.gaps import judge_gaps
 from partq.model.operations import Outcome
@@ -275,11 +274,11 @@ class Sequencing:
             return
         sent = life.record
         detail = (
-            f"{life.id!r}, sent from {exact(sent.call)} to {exact(returned(sent))} and "
-            f"first seen by {exact(life.first.ret)}, bears the enqueued time {exact(at)}"
+            f"{life.id!r}, sent from {time_text(sent.call)} to {time_text(returned(sent))} and "
+            f"first seen by {time_text(life.first.ret)}, bears the enqueued time {time_text(at)}"
         )
-        since, until = exact(life.possibly_from - skew), exact(life.certainly_from + skew)
-        allowed = f"a time from {since} to {until} (skew {exact(skew)})"
+        since, until = time_text(life.possibly_from - skew), time_text(life.certainly_from + skew)
+        allowed = f"a time from {since} to {until} (skew {time_text(skew)})"
         records, title = (sent, life.first.record), "Enqueued outside of its send"
         self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
@@ -325,9 +324,9 @@ class Sequencing:
         )
         self.wrong.add(partition)
         detail = (
-            f"{first.id!r}{numbers.of(partition)} was accepted by {exact(first.certainly_from)} and "
+            f"{first.id!r}{numbers.of(partition)} was accepted by {time_text(first.certainly_from)} and "
             f"bears {numbers.say(first.seq)}; {second.id!r}, sent from "
-            f"{exact(second.possibly_from)} on, bears {numbers.say(second.seq)}"
+            f"{time_text(second.possibly_from)} on, bears {numbers.say(second.seq)}"
         )
         records = (first.record, second.record, first.first.record, second.first.record)
         self.report.find(requirement, "order", title, records, detail, ALLOWED[requirement])
@@ -380,7 +379,7 @@ class Sequencing:
             self.report.ambiguous(("SEQ-6", "SEQ-7"), why)
             return
         since = before.times[-1] if before.times else before.possibly_from
-        allowed = f"{exact(since - skew)} or later on {later!r}"
+        allowed = f"{time_text(since - skew)} or later on {later!r}"
         records, title = (
             (before.first.record, after.first.record),
             "Enqueued times decrease along the numbers",
@@ -390,8 +389,8 @@ class Sequencing:
 
 def _when(life: Lifetime) -> str:
     """When it was enqueued, in words, as far as the history shows."""
-    sent = f"was sent from {exact(life.possibly_from)} to {exact(life.certainly_from)}"
-    return f"{sent}, at {' or '.join(map(exact, life.times))}" if life.times else sent
+    sent = f"was sent from {time_text(life.possibly_from)} to {time_text(life.certainly_from)}"
+    return f"{sent}, at {' or '.join(map(time_text, life.times))}" if life.times else sent
 
 
 _CLASH_TITLES: Final = {

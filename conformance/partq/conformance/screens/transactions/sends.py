@@ -9,8 +9,7 @@ from typing import Final
 
 from partq.conformance.facts.index import RET, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.admission.faults import homes
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
@@ -76,11 +75,13 @@ def _first_shown(life: Lifetime) -> Observation | None:
 def _too_early(report: Report, txn: Txn, send: Record, id: str, shown: Observation) -> None:
     rolled_back = txn.committed_from is None and txn.end is not None
     title = "Visible after the rollback" if rolled_back else "Visible before the commit"
-    since, seen = txn.committed_from, f"was seen by {exact(shown.ret)}"
+    since, seen = txn.committed_from, f"was seen by {time_text(shown.ret)}"
     if since is None:
         detail = f"{id!r}, sent in transaction {txn.name!r}, which was not committed, {seen}"
     else:
-        detail = f"{id!r}, sent in transaction {txn.name!r}, {seen}; its commit was called at {exact(since)}"
+        detail = (
+            f"{id!r}, sent in transaction {txn.name!r}, {seen}; its commit was called at {time_text(since)}"
+        )
     witness = (send, shown.record, *ending(txn))
     allowed = "not visible before the commit, and never after a rollback"
     cause = "visible after rollback" if rolled_back else "visible before commit"

@@ -14,8 +14,7 @@ from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import may_be_given_up_on
 from partq.conformance.facts.records import REMOVALS, returned
-from partq.conformance.facts.times import exact
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import WIPING, possibly_taken
 from partq.conformance.screens.protocol import Report
 from partq.conformance.screens.transactions.sends import certainly_committed, ending
@@ -61,7 +60,7 @@ def _report_early(report: Report, txn: Txn, record: Record, seen: Observation, a
     show which."""
     detail = (
         f"{seen.delivery.id!r}, whose lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, "
-        f"was delivered again at {exact(again.ret)}, while that lock had to hold"
+        f"was delivered again at {time_text(again.ret)}, while that lock had to hold"
     )
     witness = (seen.record, record, again.record, *ending(txn))
     allowed = "locked until the commit or rollback"
@@ -97,7 +96,7 @@ def _after_commit(
     ):
         detail = (
             f"lock {seen.delivery.lock!r} was settled in transaction {txn.name!r}, committed by "
-            f"{exact(committed)}; yet a later {other.op} with it answered ok"
+            f"{time_text(committed)}; yet a later {other.op} with it answered ok"
         )
         why = f"{detail}: the commit did not settle it (TXN-5), or lost locks settle (RCV-8)"
         report.ambiguous(("TXN-5", "RCV-8"), why)
@@ -118,7 +117,7 @@ def _report_undone(facts: Facts, report: Report, txn: Txn, record: Record, again
     how = "delivered again by a receive" if again.record.op == "receive" else "shown by a peek"
     detail = (
         f"{again.delivery.id!r} was completed in transaction {txn.name!r}, which was committed, and {how} "
-        f"called at {exact(again.call)}"
+        f"called at {time_text(again.call)}"
     )
     if _struck(facts, txn.committed_from or 0, again.ret):
         why = f"{detail}: the commit did not do it (TXN-5), or a fault undid it (RCV-7)"
