@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from partq.conformance.evaluation.decision import Decider
+from partq.conformance.evaluation.reasons import reason
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding
 
@@ -53,6 +54,57 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
         "The receive at 2 cannot have returned m1: p had locked it at 1 and not settled it.",
         "nothing",
         (0, 1, 2),
+    ),
+    "locked by two, with its time": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0 until=30.000000004s\n"
+        "q receive 1 -> m1#1 lock=k count=0",
+        "The receive at 2 cannot have returned m1: "
+        "p had locked it at 1 until 30.000000004s and not settled it.",
+        "nothing",
+        (0, 1, 2),
+    ),
+    "given back in a transaction that was rolled back": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\np begin t\np abandon l txn=t\np rollback t\n"
+        "q receive 1 delete -> m1#1 count=1",
+        "The receive at 5 cannot have returned m1: p had locked it at 1 and its abandon was not committed.",
+        "nothing",
+        (0, 1, 2, 3, 4, 5),
+    ),
+    "half of a transaction": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\np send m2 txn=t\np commit t\nq receive 1 delete -> m1#1\n"
+        "q receive 1 delete -> nothing\nq peek 5 -> nothing\nq receive 1 delete -> m2#2",
+        "The peek at 6 cannot have returned nothing: "
+        "m1 of transaction t was seen at 4, m2 of the same was not.",
+        "m2 first",
+        (1, 2, 3, 4, 6),
+    ),
+    "lost after it was seen": (
+        "azure-flat",
+        "p send m1\np peek 5 -> m1#1\nenv drained",
+        "The entity cannot have been empty at 2: "
+        "m1 was accepted at 0 and last seen at 1, and nothing removed it.",
+        "m1 is received",
+        (0, 1, 2),
+    ),
+    "lost by a settlement that was refused": (
+        "azure-flat",
+        "p send m1\np receive 1 -> m1#1 lock=l count=0\nenv advance 31s\np complete l -> error lock_lost\n"
+        "q receive 1 -> nothing\nenv drained",
+        "The entity cannot have been empty at 5: m1 was accepted at 0 and last seen at 1, "
+        "and nothing removed it (its settlement at 3 was refused).",
+        "m1 is received",
+        (0, 1, 3, 5),
+    ),
+    "shown otherwise than it was sent": (
+        "azure-flat",
+        "p send m1 at=10s @1-2\nq receive 1 delete -> m1#2 enqueued=1 @11s-12s",
+        "The send at 0 cannot have succeeded: "
+        "nothing that happened before leads to what the receive at 1 shows of it.",
+        "Enqueued time is true and monotonic",
+        (0, 1),
     ),
     "back after its end": (
         "azure-flat",
@@ -105,6 +157,14 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
         (0, 1),
     ),
 }
+
+
+def test_younger_messages_first_in_one_answer_are_named() -> None:
+    seen = history("p send m1\np send m2\np send m3\nq receive 9 delete -> m3, m1, m2", "azure-standard")
+    why = reason(seen, seen.records[3], ["RCV-3"])
+    assert why is not None
+    assert why.why == "m1 and m2 were accepted before it and come after it"
+    assert (why.message, why.witness) == ("m3", (0, 1, 2))
 
 
 def found(profile: str, text: str) -> Finding:

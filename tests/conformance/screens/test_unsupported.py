@@ -67,7 +67,7 @@ def test_what_an_operation_that_is_not_followed_may_explain_is_no_finding(op: st
     amid = _with_objects(f"{before}{line}\n{then}")
     assert rule not in amid.findings
     assert amid.found.keys() == amid.findings.keys(), "what is no finding is not counted"
-    assert f"{op} of record" in amid.open[rule]
+    assert f"the {op} at " in amid.open[rule]
 
 
 def _with_objects(text: str) -> Inspection:

@@ -24,6 +24,9 @@ NAMED: Final = 3
 """How many messages of an answer a sentence names."""
 
 
+SUCCESS: Final = "success"
+
+
 def attribution(cut: History, blamed: Blame) -> Finding | None:
     """The finding that blame comes to, if it comes to any. ``cut``: the history that was blamed, which ends
     where the violation shows."""
@@ -64,14 +67,13 @@ def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> s
         return judgement.reason
     if why is not None:
         return f"{_what(_answer(cut, stuck), why.message)}: {why.why}."
-    refused = stuck.outcome == Outcome.ERROR
-    said = (
-        "nothing before it is a reason to refuse it"
-        if refused
-        else "nothing that happened before leads to it"
-    )
-    said = judgement.reason if judgement.owner else said
-    return f"{_what(stuck)}: {said}."
+    if stuck.outcome == Outcome.ERROR:
+        said = "nothing before it is a reason to refuse it"
+    elif (answer := _answer(cut, stuck)) is not stuck:
+        said = f"nothing that happened before leads to what the {answer.op} at {answer.i} shows of it"
+    else:
+        said = "nothing that happened before leads to it"
+    return f"{_what(stuck)}: {judgement.reason if judgement.owner else said}."
 
 
 def _stuck(history: History, judgement: Judgement) -> Record | None:
@@ -115,14 +117,16 @@ def expected(history: History, judgement: Judgement) -> str:
     stuck = _stuck(history, judgement)
     shown = stuck.messages[0].id if stuck is not None and stuck.messages else None
     firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in judgement.allowed)
-    return ", or ".join(sorted((_word(said, shown) for said in firsts), key="nothing".__ne__))
+    words = sorted((_word(said, shown) for said in firsts), key="nothing".__ne__)
+    succeeded = stuck is not None and stuck.outcome == Outcome.OK
+    return "" if succeeded and words == [SUCCESS] else ", or ".join(words)
 
 
 def _word(said: str, shown: str | None) -> str:
     if said == "nothing shown":
         return "nothing"
     if said == "ok":
-        return "success"
+        return SUCCESS
     if said.startswith("error: "):
         return f"a refusal as {said.removeprefix('error: ')}"
     return f"{said}, but not as it is shown" if said == shown else f"{said} first"
@@ -151,7 +155,7 @@ def _witness(
     names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}
     related = [r.i for r in history.records if r.i not in certain and names & _names(r)]
     room = max(0, WITNESSES - len(certain))
-    return tuple(sorted({*certain, *related[len(related) - room :]}))
+    return tuple(sorted({*certain, *related[max(0, len(related) - room) :]}))
 
 
 _Name = tuple[str, str | None]

@@ -1,13 +1,14 @@
-"""What had happened before a finding showed itself: the conditions that hold for it, and the faults and
-handoffs in its witness, which may be its cause. Pure; nothing is decided here."""
+"""What had happened before a finding showed itself: the conditions that hold for it, and in its witness what
+may be its cause (faults, handoffs) and what gave the locks that it names. Pure; nothing is decided here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.verdict import Finding, Inspection
-from partq.model.conditions import HANDOFFS, STRIKES, holding, scene
+from partq.model.conditions import HANDOFFS, STRIKES, Deed, holding, scene
 from partq.model.operations import DRAINER
 
 CAUSES: Final = 4
@@ -21,13 +22,30 @@ def place(inspection: Inspection, history: History) -> None:
 
 
 def _placed(finding: Finding, history: History) -> Finding:
-    witness = finding.witness and tuple(sorted({*finding.witness, *_causes(finding, history)}))
+    causes = (*_causes(finding, history), *_givers(finding, history))
+    witness = finding.witness and tuple(sorted({*finding.witness, *causes}))
     return finding._replace(witness=witness, conditions=holding(history.records, finding.witness))
 
 
 def _causes(finding: Finding, history: History) -> list[int]:
-    """The last faults, and the last handoffs, between the operations that the finding is about."""
-    during = [deed for deed in scene(history.records, finding.witness).during if deed.proc != DRAINER]
-    return [
-        deed.i for kind in (STRIKES, HANDOFFS) for deed in [one for one in during if one.op in kind][-CAUSES:]
-    ]
+    """The last faults before the finding showed itself, and the last handoffs before the last of its
+    records."""
+    last = max(finding.witness, default=len(history))
+    during = [deed for deed in scene(history.records, finding.witness).during if not _drains(deed)]
+    struck = [deed.i for deed in during if deed.op in STRIKES]
+    handed = [deed.i for deed in during if deed.op in HANDOFFS and deed.i < last]
+    return [*struck[-CAUSES:], *handed[-CAUSES:]]
+
+
+def _drains(deed: Deed) -> bool:
+    """Whether the drain did it, or the broker because of the drain."""
+    return deed.proc == DRAINER or str(deed.args.get("flow", "")).startswith(f"{DRAINER}-")
+
+
+def _givers(finding: Finding, history: History) -> Iterator[int]:
+    """The answers that gave the locks which operations of the witness name."""
+    numbers, args = set(finding.witness), [r.args for r in history.records if r.i in finding.witness]
+    named = {lock for one in args for lock in (*one.get("locks", ()), one.get("lock"))} - {None}
+    for record in history.records:
+        if record.i not in numbers and not named.isdisjoint(one.lock for one in record.messages):
+            yield record.i

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.history import History, Record
+from partq.conformance.history import History, Record, time_text
 from partq.model.messages import Delivery, Message, effective_key
-from partq.model.operations import Outcome
-from partq.model.profiles import Profile, profile
+from partq.model.operations import SETTLEMENTS, Outcome
+from partq.model.profiles import Entity, Profile, profile
+from partq.model.state import FOREVER
 
 
 class Reason(NamedTuple):
@@ -46,6 +47,43 @@ class Scene(NamedTuple):
             for message in record.args.get("messages", ())
         }
 
+    @property
+    def commits(self) -> dict[str, Record | None]:
+        """By transaction: what committed it, or None."""
+        records = self.history.records
+        commits = {r.args["txn"]: r for r in records if r.op == "commit" and r.outcome != Outcome.ERROR}
+        return {r.args["txn"]: commits.get(r.args["txn"]) for r in records if r.args.get("txn") is not None}
+
+    def took_effect(self, record: Record) -> bool:
+        """Whether it was in no transaction, or in one that was, or may have been, committed."""
+        txn = record.args.get("txn")
+        return txn is None or self.commits[txn] is not None
+
+    def removed(self, message: Message) -> bool:
+        """Whether the message may have been deleted, settled for good, set aside, dead-lettered or cancelled,
+        or its time have ended."""
+        given = self.locks(message.id)
+        settled = any(
+            record.op != "abandon" and record.outcome != Outcome.ERROR and self.took_effect(record)
+            for record in self.settlements(message.id)
+        )
+        cancelled = message.scheduled_at is not None and any(self.earlier("cancel_scheduled"))
+        most = next(iter(self.history.header.entities.values()), Entity()).max_delivery_count
+        return settled or cancelled or message.ttl is not None or None in given or len(given) >= most
+
+    def refused(self, id: str) -> list[Record]:
+        """The settlements of the message that were refused."""
+        return [record for record in self.settlements(id) if record.outcome == Outcome.ERROR]
+
+    def settlements(self, id: str) -> list[Record]:
+        """Those that name a lock of the message."""
+        given, records = self.locks(id), self.history.records
+        return [r for r in records if r.op in SETTLEMENTS and not given.keys().isdisjoint(r.args["locks"])]
+
+    def locks(self, id: str) -> dict[str | None, Record]:
+        """What each lock on the message was given by; None: what deleted it."""
+        return {one.lock: r for r in self.earlier("receive") for one in r.messages if one.id == id}
+
     def earlier(self, *ops: str) -> Iterator[Record]:
         """The operations that had returned before the answer was asked for."""
         for record in self.history.records:
@@ -70,6 +108,19 @@ def _overtaken(scene: Scene) -> Reason | None:
                 expected = f"{'nothing, or ' if answer.op == 'receive' else ''}{older[0]} first"
                 return Reason(shown.id, f"{why}{there} still there", records, expected)
         gone.add(shown.id)
+    return None
+
+
+def _inverted(scene: Scene) -> Reason | None:
+    """A message before older ones in one answer, which only so many partitions excuse."""
+    sends, receives = scene.sends, scene.answer.op == "receive"
+    ids = [shown.id for shown in scene.answer.messages if shown.id in sends] if receives else []
+    for number, id in enumerate(ids):
+        older = [one for one in ids[number + 1 :] if (sends[one][0].ret or FOREVER) < sends[id][0].call]
+        if older:
+            were, come = ("was", "comes") if len(older) == 1 else ("were", "come")
+            why = f"{_names(older)} {were} accepted before it and {come} after it"
+            return Reason(id, why, tuple(sends[one][0].i for one in (*older, id)))
     return None
 
 
@@ -128,17 +179,17 @@ def _apart(scene: Scene) -> Reason | None:
 
 def _held(scene: Scene) -> Reason | None:
     """A lock that another delivery gave, and that nothing is known to have ended."""
-    named = {
-        lock
-        for record in scene.earlier("complete", "abandon", "defer", "dead_letter")
-        for lock in record.args["locks"]
-    }
+    settling = [r for r in scene.earlier(*SETTLEMENTS) if r.outcome != Outcome.ERROR]
+    done = {lock for record in settling if scene.took_effect(record) for lock in record.args["locks"]}
     for shown in scene.answer.messages:
-        for record in scene.earlier("receive"):
-            for one in record.messages:
-                if one.id == shown.id and one.lock is not None and one.lock not in named:
-                    why = f"{record.proc} had locked it at {record.i} and not settled it"
-                    return Reason(shown.id, why, (record.i,))
+        for lock, record in scene.locks(shown.id).items():
+            if lock is not None and lock not in done:
+                named = [settlement for settlement in settling if lock in settlement.args["locks"]]
+                ends = next(one.locked_until for one in record.messages if one.lock == lock)
+                until = "" if ends is None else f" until {time_text(ends)}"
+                how = f"its {named[0].op} was not committed" if named else "not settled it"
+                why = f"{record.proc} had locked it at {record.i}{until} and {how}"
+                return Reason(shown.id, why, (record.i, *(one.i for one in named)))
     return None
 
 
@@ -157,15 +208,18 @@ def _finished(scene: Scene) -> Reason | None:
 
 
 def _lost(scene: Scene) -> Reason | None:
-    """A message that was accepted, and that no answer showed before the entity was empty."""
+    """A message that was accepted and that nothing is known to have removed before the entity was empty."""
     if scene.answer.op != "drained":
         return None
-    seen = {message.id for record in scene.earlier("receive", "peek") for message in record.messages}
-    for id, (record, _) in scene.sends.items():
-        if id not in seen and record.outcome == Outcome.OK and "txn" not in record.args:
-            return Reason(
-                id, f"{id} was accepted at {record.i} and never seen", (record.i,), f"{id} is received"
-            )
+    seen = {one.id: record for record in scene.earlier("receive", "peek") for one in record.messages}
+    for id, (record, message) in scene.sends.items():
+        if record.outcome == Outcome.OK and scene.took_effect(record) and not scene.removed(message):
+            last, refused = seen.get(id), [one.i for one in scene.refused(id)]
+            how = "never seen" if last is None else f"last seen at {last.i}, and nothing removed it"
+            how += f" (its settlement at {refused[0]} was refused)" if refused else ""
+            witness = (record.i, *(() if last is None else (last.i,)), *refused)
+            why = f"{id} was accepted at {record.i} and {how}"
+            return Reason(id, why, witness, f"{id} is received")
     return None
 
 
@@ -181,14 +235,22 @@ def _lock_lost(scene: Scene) -> Reason | None:
     return None
 
 
-def _uncommitted(scene: Scene) -> Reason | None:
-    """A message that was sent in a transaction which had not been committed."""
-    ended = {record.args["txn"] for record in scene.history.records if record.op == "commit"}
-    for shown in scene.answer.messages:
-        record, _ = scene.sends.get(shown.id, (None, None))
-        txn = None if record is None else record.args.get("txn")
-        if record is not None and txn is not None and txn not in ended:
-            return Reason(shown.id, f"its transaction {txn} had not been committed", (record.i,))
+def _torn(scene: Scene) -> Reason | None:
+    """A transaction of which a part is visible: before it was committed, or without the other part."""
+    for txn, commit in scene.commits.items():
+        parts = {id: r for id, (r, _) in scene.sends.items() if r.args.get("txn") == txn}
+        before = {one.id: r for r in scene.earlier("receive", "peek") for one in r.messages}
+        shown = {one.id: scene.answer for one in scene.answer.messages}
+        seen = [id for id in parts if id in (before | shown if commit else shown)]
+        missing = [id for id in parts if id not in before | shown]
+        if not commit and seen:
+            why = f"its transaction {txn} had not been committed"
+            return Reason(seen[0], why, (parts[seen[0]].i,))
+        if commit and seen and missing and (before | shown)[seen[0]].call > (commit.ret or 0):
+            by = (before | shown)[seen[0]]
+            why = f"{seen[0]} of transaction {txn} was seen at {by.i}, {missing[0]} of the same was not"
+            witness = parts[seen[0]].i, parts[missing[0]].i, commit.i, by.i
+            return Reason("", why, witness)
     return None
 
 
@@ -196,14 +258,14 @@ _ORDER: Final = ("ORD-1", "ORD-2", "ORD-3", "PEEK-1", "PEEK-2", "RCV-3", "REB-3"
 _ROUTES: Final = ("KEY-1", "KEY-2", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-5", "TXN-8")
 
 REASONS: Final[Mapping[str, Callable[[Scene], Reason | None]]] = {
-    **dict.fromkeys(_ORDER, _overtaken),
+    **dict.fromkeys(_ORDER, lambda scene: _overtaken(scene) or _inverted(scene)),
     **dict.fromkeys(_ROUTES, _apart),
     "RCV-2": _lost,
     "RCV-6": _held,
     "RCV-7": _finished,
     "RCV-8": _lock_lost,
     "SEQ-3": _misnumbered,
-    "TXN-5": _uncommitted,
+    "TXN-5": _torn,
 }
 """Rule -> why an answer breaks it."""
 

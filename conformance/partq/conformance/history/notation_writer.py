@@ -16,6 +16,7 @@ from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
 from partq.model.operations import DEAD_LETTER, OPS, Kind, Outcome
 from partq.model.profiles import Profile, profile
+from partq.model.requirements import requirement
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
 _SENT: Final = {field: name for name, (field, _) in SENT.items() if name != "key"}
@@ -71,8 +72,10 @@ def _cut(locks: Iterable[str]) -> Mapping[str, str]:
 
 
 def evidence(finding: Finding, history: History | None) -> Iterator[tuple[str, bool]]:
-    """A finding below its heading, in lines, each with whether it shows a record: what is wrong, what would
-    have been allowed, and the finding's records, where its history is known."""
+    """A finding below its heading, in lines, each with whether it shows a record: of which rules one is
+    violated, what is wrong, what would have been allowed, and its records, where the history is known."""
+    if finding.candidates:
+        yield "  " + "; ".join(f"{id}: {requirement(id).title}" for id in finding.candidates), False
     yield f"  {finding.detail}", False
     yield f"  expected: {finding.allowed}", False
     for text in witness(finding, history) if history is not None else ():

@@ -77,7 +77,7 @@ def left_open(facts: Facts, report: Report) -> Report:
         if cause is None:
             findings.append(finding)
             continue
-        why = f"{cause.op} of record {cause.i} may explain it, whose effects are not followed yet"
+        why = f"the {cause.op} at {cause.i} may explain it, whose effects are not followed yet"
         still_open.setdefault(finding.requirement, f"{finding.title}, as it seems; {why}")
     violated = {finding.requirement for finding in findings}
     found = {requirement: causes for requirement, causes in report.found.items() if requirement in violated}

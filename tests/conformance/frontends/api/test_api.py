@@ -171,7 +171,7 @@ def test_a_finding_has_its_witness_and_its_history(split: History) -> None:
     assert [record.i for record in found.witness] == list(found.finding.witness)
     assert found.title in str(found)
     assert f"expected: {found.allowed}" in str(found)
-    assert "p1 send m1 key=a -> ok @1-2" in str(found)
+    assert "p1 send m1 key=a -> ok @1ns-2ns" in str(found)
 
 
 def test_one_of_several_rules_is_an_ambiguity() -> None:
@@ -240,7 +240,7 @@ def test_a_notebook_shows_conclusion_findings_and_rules(split: History) -> None:
     page = Tags(result._repr_html_())
     assert result.conclusion in page.text
     assert "ROUTE-2 violated: " in page.text
-    assert "p1 send m1 key=a -> ok @1-2" in page.text
+    assert "p1 send m1 key=a -> ok @1ns-2ns" in page.text
     rows = [id for id, verdict in result.requirements.items() if verdict.status is Status.PASS]
     assert rows
     assert all(id in page.text for id in rows)

@@ -141,7 +141,7 @@ def test_an_interrupt_before_anything_is_stored_leaves_no_folder(
 def test_the_records_of_the_counterexample_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--traces", "3", broker="canned_broker:Split") == 1
     out = capsys.readouterr().out
-    assert "   1  p2 send m2 key=a -> ok @3-4\n" in out
+    assert "   1  p2 send m2 key=a -> ok @3ns-4ns\n" in out
     assert re.search(r"\.json: \d+ steps shrunk to \d,", out)
     assert "records" not in out
 

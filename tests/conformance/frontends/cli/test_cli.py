@@ -125,7 +125,7 @@ def test_a_violation_is_told_with_its_witness(partq: Partq) -> None:
     assert "violated" in ran.flat
     assert "expected:" in ran.flat
     assert "azure-premium, same-key" in ran.out
-    assert "p1 send m1 key=a -> ok @1-2" in ran.out
+    assert "p1 send m1 key=a -> ok @1ns-2ns" in ran.out
 
 
 def test_a_should_row_fails_only_if_strict(partq: Partq) -> None:

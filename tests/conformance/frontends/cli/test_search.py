@@ -132,7 +132,7 @@ def test_nothing_is_left_in_the_folder(partq_in: PartqIn, tmp_path: Path) -> Non
     code, out, _ = partq_in("search", "canned_broker:Split", "--examples", "5", "--out", "found.json")
     assert code == 1
     assert "ROUTE-2 violated: " in out
-    assert "p1 send m1 key=a -> ok @1-2" in out
+    assert "p1 send m1 key=a -> ok @1ns-2ns" in out
     assert {path.name for path in tmp_path.iterdir()} == {"here.json", "found.json"}
 
 

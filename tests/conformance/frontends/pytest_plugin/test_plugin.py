@@ -130,7 +130,7 @@ def test_a_violation_fails_with_its_witness_and_no_traceback(tmp_path: Path) -> 
     ran = suite(tmp_path, "Split")
     assert failed(ran) == ["ROUTE-2"]
     assert "ROUTE-2 violated: " in ran.out
-    assert "p1 send m1 key=a -> ok @1-2" in ran.out
+    assert "p1 send m1 key=a -> ok @1ns-2ns" in ran.out
     assert "expected: " in ran.out
     assert "shown by partition-key-is-the-key; " in ran.out
     assert "Traceback" not in ran.out

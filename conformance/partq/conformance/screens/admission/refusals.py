@@ -45,7 +45,7 @@ def check(facts: Facts) -> Report:
 
 def _refused(facts: Facts, report: Report, record: Record) -> None:
     """A valid request refused for good."""
-    detail = f"{record.op} of record {record.i} was refused as {record.error}, though it was valid"
+    detail = f"the {record.op} at {record.i} was refused as {record.error}, though it was valid"
     others = _others(facts, record)
     if others:
         report.ambiguous((*others, "KEY-9"), detail)
@@ -77,7 +77,7 @@ def _judge_never_begun(facts: Facts, report: Report) -> None:
         begun = facts.derive(first_begins).get(txn.name, FOREVER)
         for record in (*txn.sends, *txn.settlements, *txn.ends):
             if record.outcome == Outcome.OK and returned(record) < begun:
-                why = f"{record.op} of record {record.i} was accepted in {txn.name!r}, which was never begun"
+                why = f"the {record.op} at {record.i} was accepted in {txn.name!r}, which was never begun"
                 report.ambiguous(("TXN-10", "TXN-5"), why)
                 return
 

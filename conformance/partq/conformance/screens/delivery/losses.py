@@ -180,7 +180,7 @@ class Losses:
     def _leave_open(self, loss: Loss, refusals: list[tuple[Observation, Record]]) -> None:
         missing = f"message {loss.life.id!r} is missing: it was lost (RCV-2), or"
         if refusals:
-            why = f"{missing} the settlement of record {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
+            why = f"{missing} the settlement at {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
             self.report.ambiguous(("RCV-2", "RCV-8"), why)
         else:
             requirement = _whole(loss.life.record)

@@ -139,7 +139,7 @@ class Settling:
         """What a renewal shows is the message whose lock it renewed."""
         other = next((shown.id for shown in record.messages if shown.id != seen.delivery.id), None)
         if other is not None:
-            why = f"renew_lock of record {record.i} by the lock of {seen.delivery.id!r} shows {other!r}"
+            why = f"the renew_lock at {record.i} by the lock of {seen.delivery.id!r} shows {other!r}"
             self.report.ambiguous(("RCV-1", "RCV-8"), why)
 
     def _took_effect(self, record: Record) -> bool:
@@ -189,20 +189,18 @@ class Settling:
         other = next((o for seen in seens if (o := self._other_settlement(seen, record))), None)
         if other is not None or self.facts.profile.flows:
             detail = (
-                f"{record.op} of record {record.i} was refused though its lock held: it did not last (RCV-6)"
+                f"the {record.op} at {record.i} was refused though its lock held: it did not last (RCV-6)"
             )
             if self.facts.profile.flows:
                 rest = ", ".join(MISDELIVERY)
                 why = f"{detail}, or it was that of a flow that had not this partition ({rest})"
                 self.report.ambiguous(("RCV-6", *MISDELIVERY), why)
             elif other is not None:
-                why = f"{detail}, or the settlement of record {other.i}, by a lost lock, did it (RCV-8)"
+                why = f"{detail}, or the settlement at {other.i}, by a lost lock, did it (RCV-8)"
                 self.report.ambiguous(("RCV-6", "RCV-8"), why)
             return
         if applies(self.facts, "RCV-15") and any(map(self._has_an_end, seens)):
-            why = (
-                f"{record.op} of record {record.i} was refused though its lock held: it did not last (RCV-6)"
-            )
+            why = f"the {record.op} at {record.i} was refused though its lock held: it did not last (RCV-6)"
             self.report.ambiguous(("RCV-15", "RCV-6"), f"{why}, or its message's time ended it (RCV-15)")
             return
         self.report.find(
@@ -230,7 +228,7 @@ class Settling:
 
     def _refused_as_invalid(self, seens: Sequence[Observation], record: Record) -> None:
         if not applies(self.facts, "RCV-12"):
-            why = f"{record.op} of record {record.i} was refused as invalid, though its lock held"
+            why = f"the {record.op} at {record.i} was refused as invalid, though its lock held"
             self.report.ambiguous(("RCV-6", "RCV-2"), why)
             return
         self.report.find(
@@ -257,7 +255,7 @@ class Settling:
         elif record.outcome == Outcome.OK and not all(self._held_through(seen, record) for seen in seens):
             self.report.ambiguous(
                 ("RCV-14", "RCV-8"),
-                f"{record.op} of record {record.i} named locks of several partitions and answered ok, but "
+                f"the {record.op} at {record.i} named locks of several partitions and answered ok, but "
                 f"some of them may have been lost before (RCV-8)",
             )
         elif record.outcome == Outcome.OK:

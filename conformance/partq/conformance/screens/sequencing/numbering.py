@@ -279,7 +279,9 @@ class Sequencing:
         )
         since, until = time_text(life.possibly_from - skew), time_text(life.certainly_from + skew)
         allowed = f"a time from {since} to {until} (skew {time_text(skew)})"
-        records, title = (sent, life.first.record), "Enqueued outside of its send"
+        seen = (*self.facts.received.get(life.id, ()), *self.facts.peeked.get(life.id, ()))
+        showing = (one.record for one in seen if one.delivery.enqueued_at == at)
+        records, title = (sent, next(showing, life.first.record)), "Enqueued outside of its send"
         self.report.find("SEQ-7", "outside of the send", title, records, detail, allowed)
 
     def _in_order(self, partition: int, line: Line) -> bool:
