@@ -23,11 +23,11 @@ def labels(*times: int | None, most_ticks: int = 8) -> tuple[list[str], list[str
 @pytest.mark.parametrize(
     ("span", "ticks", "moments"),
     [
-        (21 * SECOND, ["0 s", "5 s", "10 s", "15 s", "20 s"], ["0 s", "21 s"]),
-        (SECOND + SECOND // 5, ["0 s", "0.2 s", "0.4 s", "0.6 s", "0.8 s", "1 s", "1.2 s"], ["0 s", "1.2 s"]),
-        (34_560_000, ["0 ms", "5 ms", "10 ms", "15 ms", "20 ms", "25 ms", "30 ms"], ["0 ms", "34.55 ms"]),
-        (4_200, ["0 µs", "1 µs", "2 µs", "3 µs", "4 µs"], ["0 µs", "4.2 µs"]),
-        (7_200 * SECOND, [f"{n},000 s" if n else "0 s" for n in range(8)], ["0 s", "7,200 s"]),
+        (21 * SECOND, ["0s", "5s", "10s", "15s", "20s"], ["0s", "21s"]),
+        (SECOND + SECOND // 5, ["0s", "0.2s", "0.4s", "0.6s", "0.8s", "1s", "1.2s"], ["0s", "1.2s"]),
+        (34_560_000, ["0ms", "5ms", "10ms", "15ms", "20ms", "25ms", "30ms"], ["0ms", "34.55ms"]),
+        (4_200, ["0µs", "1µs", "2µs", "3µs", "4µs"], ["0µs", "4.2µs"]),
+        (7_200 * SECOND, [f"{n},000s" if n else "0s" for n in range(8)], ["0s", "7,200s"]),
     ],
 )
 def test_ticks_are_round_and_in_the_unit_of_the_span(span: int, ticks: list[str], moments: list[str]) -> None:
@@ -35,17 +35,17 @@ def test_ticks_are_round_and_in_the_unit_of_the_span(span: int, ticks: list[str]
 
 
 def test_a_part_of_a_history_has_the_part_of_the_scale_that_it_covers() -> None:
-    assert labels(301 * SECOND, 313 * SECOND, most_ticks=4) == (["305 s", "310 s"], ["301 s", "313 s"])
+    assert labels(301 * SECOND, 313 * SECOND, most_ticks=4) == (["305s", "310s"], ["301s", "313s"])
 
 
 def test_rows_of_one_time_are_one_moment_until_something_is_left_out() -> None:
     scale = time_scale([0, 1, 2, 5 * SECOND + 3, 5 * SECOND + 4, None, 5 * SECOND + 5, 9 * SECOND], 8)
     assert scale is not None
     assert scale.moments == (
-        Moment(0, 2, 0, "0 s"),
-        Moment(3, 4, 5 * SECOND + 3, "5 s"),
-        Moment(6, 6, 5 * SECOND + 5, "5 s"),
-        Moment(7, 7, 9 * SECOND, "9 s"),
+        Moment(0, 2, 0, "0s"),
+        Moment(3, 4, 5 * SECOND + 3, "5s"),
+        Moment(6, 6, 5 * SECOND + 5, "5s"),
+        Moment(7, 7, 9 * SECOND, "9s"),
     )
 
 
@@ -55,9 +55,9 @@ def test_where_no_time_passes_there_is_no_scale(times: tuple[int | None, ...]) -
 
 
 def test_times_in_words_have_one_unit() -> None:
-    assert elapsed([0, 3, 12 * SECOND + 5_000_000, 30 * SECOND]) == ["0 s", "0 s", "12 s", "30 s"]
-    assert elapsed([0, 7_000_000, SECOND]) == ["0 s", "0.007 s", "1 s"]
-    assert elapsed(range(3)) == ["0 s"] * 3, "of a simulation, where 1 ns is no time"
+    assert elapsed([0, 3, 12 * SECOND + 5_000_000, 30 * SECOND]) == ["0s", "0s", "12s", "30s"]
+    assert elapsed([0, 7_000_000, SECOND]) == ["0s", "0.007s", "1s"]
+    assert elapsed(range(3)) == ["0s"] * 3, "of a simulation, where 1 ns is no time"
     assert elapsed([]) == []
 
 

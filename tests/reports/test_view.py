@@ -16,7 +16,7 @@ from partq.model.requirements import catalogue
 from partq.reports.evidence import examples, heat_maps, histograms
 from partq.reports.material import Cell, Example, Kill, Lane, Material, Opinions, Spread
 from partq.reports.plots import Bar, histogram_svg
-from partq.reports.text import columns, compact, duration, shortened, visible
+from partq.reports.text import columns, compact, shortened, visible
 from partq.reports.view import ReportView, report_view
 
 
@@ -313,13 +313,6 @@ def test_several_profiles_get_a_map_each_and_one_together() -> None:
 )
 def test_compact(number: int, text: str) -> None:
     assert compact(number) == text
-
-
-@pytest.mark.parametrize(
-    ("ns", "text"), [(1, "1 ns"), (1500, "1.5 µs"), (30 * 10**9, "30 s"), (90 * 10**9, "1.5 min")]
-)
-def test_duration(ns: int, text: str) -> None:
-    assert duration(ns) == text
 
 
 def test_wide_letters_count_twice() -> None:

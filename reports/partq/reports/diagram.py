@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from partq.conformance.history import History, Record
+from partq.conformance.history import History, Record, time_text
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, SETTLEMENTS, Outcome
 from partq.model.profiles import known
 
-from .text import duration
 from .wording import SENDS, label, locks_in, locks_of, note, numbered, tooltip
 
 LIMIT: Final = 40
@@ -176,7 +175,7 @@ def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]
 def _across(record: Record) -> str:
     """An event of `_ACROSS` in words."""
     if record.op == "advance":
-        return f"{duration(record.args['by'])} pass"
+        return f"{time_text(record.args['by'])} pass"
     return "drained: received and peeked until nothing is left"
 
 

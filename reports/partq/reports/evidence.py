@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from markupsafe import Markup
 
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.verdict import Finding, causes_of, plural
 from partq.model.messages import Message
 from partq.model.operations import OUTCOMES
@@ -23,7 +23,7 @@ from .diagram import Diagram, diagram
 from .material import Cell, Example, Lane, Spread
 from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
-from .text import compact, count, duration, shortened
+from .text import compact, count, shortened
 from .timescale import elapsed, passes
 from .wording import SENDS, describe, locks_of
 
@@ -275,7 +275,7 @@ def _argument(name: str, value: Any) -> str:
     if name == "pick":
         return f"held lock {', '.join(map(str, value))}"
     if name in ("timeout", "by") and type(value) is int:
-        return f"{name} {duration(value)}"
+        return f"{name} {time_text(value)}"
     if name == "mode":
         return "" if value == "peek_lock" else str(value).replace("_", " ")
     return f"{name} {value}"

@@ -1,4 +1,4 @@
-"""Text for people: numbers, durations, and strings of unknown origin made harmless to the eye.
+"""Text for people: numbers, and strings of unknown origin made harmless to the eye.
 
 Escaping for HTML is the renderer's work (autoescape, `svg.el`); here is what escaping leaves untouched:
 control characters and marks that turn the direction of writing around.
@@ -15,7 +15,6 @@ _DIRECTIONS: Final = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2
 _BREAKS: Final = (0x2028, 0x2029, 0xFEFF)
 _NAMED: Final = {code: f"⟨U+{code:04X}⟩" for code in (*_DIRECTIONS, *_BREAKS)}
 _VISIBLE: Final = _PICTURES | _NO_TEXT | _NAMED
-_UNITS: Final = ((3600 * 10**9, "h"), (60 * 10**9, "min"), (10**9, "s"), (10**6, "ms"), (10**3, "µs"))
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -47,14 +46,6 @@ def shortened(text: str, room: int) -> str:
             break
         kept.append(letter)
     return "".join(kept).rstrip() + "…"
-
-
-def duration(ns: int) -> str:
-    """A length of time in the unit that suits it: ``30 s``, ``1.5 ms``."""
-    for size, unit in _UNITS:
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}" if ns < 1000 * size else f"{ns // size:,} {unit}"
-    return f"{ns} ns"
 
 
 def count(number: float) -> str:

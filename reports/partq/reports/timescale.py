@@ -65,7 +65,7 @@ def passes(times: Sequence[int | None]) -> bool:
 def elapsed(times: Sequence[int]) -> list[str]:
     """The times in words (ns, in order), alike in unit and precision; where no time passes, all the same."""
     if not passes(times):
-        return ["0 s"] * len(times)
+        return ["0s"] * len(times)
     span = times[-1] - times[0]
     words = Words(span, _round_step(span / 10))
     return [words.fine(time) for time in times]
@@ -95,7 +95,7 @@ class Words:
     def _told(self, time: int, part: int) -> str:
         decimals = max(0, len(str(self.size)) - len(str(part)))
         number = f"{time / self.size:,.{decimals}f}"
-        return f"{number.rstrip('0').rstrip('.') if decimals else number} {self.unit}"
+        return f"{number.rstrip('0').rstrip('.') if decimals else number}{self.unit}"
 
 
 def _round_step(least: float) -> int:

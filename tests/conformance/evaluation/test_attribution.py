@@ -159,6 +159,12 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
 }
 
 
+def test_a_lock_that_had_ended_is_no_reason() -> None:
+    locked = "p send m1\np receive 1 -> m1#1 lock=l until=30s\nenv advance 31s\nq receive 1 delete -> m1#1"
+    seen = history(locked, "azure-flat")
+    assert reason(seen, seen.records[3], ["RCV-6"]) is None
+
+
 def test_younger_messages_first_in_one_answer_are_named() -> None:
     seen = history("p send m1\np send m2\np send m3\nq receive 9 delete -> m3, m1, m2", "azure-standard")
     why = reason(seen, seen.records[3], ["RCV-3"])

@@ -89,7 +89,7 @@ def test_a_witness_shows_the_messages_that_matter() -> None:
         Record(5, "p", "peek", "q", 5, 6, {"max": 9}),
         Record(6, "p", "complete", "q", 7, 8, {"locks": ("l5",)}),
     )
-    finding = Finding("PEEK-1", "title", (0, 4, 6), "'m7' came before 'm2'", "allowed", "key")
+    finding = Finding("PEEK-1", "title", (0, 4, 6), "'m7' came before m2: so it is", "allowed", "key")
     shown = list(witness(finding, History(Header("azure-flat"), records)))
     assert shown == [
         "   0  p peek 9 -> m2, m5 lock=l5, m7 @1ns-2ns  # of 9 messages",

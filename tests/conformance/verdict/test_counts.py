@@ -15,7 +15,7 @@ def test_what_was_judged_is_told_with_what_was_left_undecided_and_why() -> None:
     }
     assert dict(in_words(counts, 10_000)) == {
         "judged exactly": "1,000 of 10,000 traces: 980 accepted, 5 rejected (21 at a second look), "
-        "undecided 3 not modelled, 12 over the budget",
+        "3 undecided (not modelled), 12 undecided (over the budget)",
         "findings overruled by the judge": "RCV-3 2",
         "never drained": "7 of 10,000 traces",
         "got nowhere": "3 of 10,000 traces",

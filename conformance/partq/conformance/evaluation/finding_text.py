@@ -14,7 +14,7 @@ from partq.conformance.evaluation.suite import Run
 from partq.conformance.history import History, Record, time_text
 from partq.conformance.history.notation_writer import evidence, line
 from partq.conformance.verdict import Finding, ambiguities
-from partq.conformance.workload.operations import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.operations import OPS, Kind
 from partq.model.profiles import Profile, profile

@@ -178,14 +178,14 @@ def _apart(scene: Scene) -> Reason | None:
 
 
 def _held(scene: Scene) -> Reason | None:
-    """A lock that another delivery gave, and that nothing is known to have ended."""
+    """A lock that another delivery gave, and that nothing is known to have ended by then."""
     settling = [r for r in scene.earlier(*SETTLEMENTS) if r.outcome != Outcome.ERROR]
     done = {lock for record in settling if scene.took_effect(record) for lock in record.args["locks"]}
-    for shown in scene.answer.messages:
+    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
         for lock, record in scene.locks(shown.id).items():
-            if lock is not None and lock not in done:
+            ends = next(one.locked_until for one in record.messages if one.lock == lock)
+            if lock is not None and lock not in done and (ends is None or ends > scene.answer.call):
                 named = [settlement for settlement in settling if lock in settlement.args["locks"]]
-                ends = next(one.locked_until for one in record.messages if one.lock == lock)
                 until = "" if ends is None else f" until {time_text(ends)}"
                 how = f"its {named[0].op} was not committed" if named else "not settled it"
                 why = f"{record.proc} had locked it at {record.i}{until} and {how}"

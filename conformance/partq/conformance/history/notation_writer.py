@@ -19,6 +19,9 @@ from partq.model.profiles import Profile, profile
 from partq.model.requirements import requirement
 
 _PLAIN: Final = re.compile(r'[^\s"=#@,>]+')
+_BETWEEN: Final = re.compile(r"[\s'\",:;.()]+")
+"""What is between the names of messages in a sentence."""
+
 _SENT: Final = {field: name for name, (field, _) in SENT.items() if name != "key"}
 _SHOWN: Final = {field: name for name, (field, _) in SHOWN.items() if name != "key"}
 
@@ -36,14 +39,16 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
     came back as another. Long locks are cut (`TOKEN`)."""
     family, wanted = profile(history.header.profile), set(finding.witness)
     records = [record for record in history.records if record.i in wanted]
-    told = {one.lock for r in records for one in r.messages if repr(one.id) in finding.detail} - {None}
+    ids = {one.id for r in records for one in r.messages}
+    ids = {id for id in ids if repr(id) in finding.detail} | ids & {*_BETWEEN.split(finding.detail)}
+    told = {one.lock for r in records for one in r.messages if one.id in ids} - {None}
     settling = [_settling(record, told) for record in records]
     named = {lock for r in settling for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
     sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
     given = [m.lock for record in records for m in record.messages]
     short = _cut(lock for lock in (*named, *given) if lock is not None)
     for whole, record in zip(records, settling, strict=True):
-        kept = tuple(m for m in record.messages if m.lock in named or repr(m.id) in finding.detail)
+        kept = tuple(m for m in record.messages if m.lock in named or m.id in ids)
         cut = len(record.messages) > SHORT and 0 < len(kept) < len(record.messages)
         shown = tuple(
             m._replace(body=None) if m.body is not None and m.body == sent.get(m.id) else m

@@ -26,10 +26,11 @@ def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
         again = counts.get("again", {})
         looks = again.get("accepted", 0) + again.get("rejected", 0)
         said += f" ({looks:,} at a second look)" if looks else ""
-        why = ", ".join(f"{n:,} {reason}" for reason, n in sorted(counts.get("undecided", {}).items()))
+        reasons = sorted(counts.get("undecided", {}).items())
+        why = "".join(f", {n:,} undecided ({reason})" for reason, n in reasons)
         yield (
             "judged exactly",
-            f"{asked:,} of {plural(traces, 'trace')}: {said}" + (f", undecided {why}" if why else ""),
+            f"{asked:,} of {plural(traces, 'trace')}: {said}{why}",
         )
     if overruled := counts.get("overruled"):
         listed = ", ".join(f"{id} {n:,}" for id, n in sorted(overruled.items()))

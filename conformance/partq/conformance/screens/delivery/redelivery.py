@@ -375,7 +375,8 @@ class Redelivery:
         self._exercised_exclusion(receives)
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
-        """A lock was tested where some receive began and ended while it held."""
+        """A lock was tested where some receive began while it held, and ended then, or waited and returned its
+        message after it."""
         by_lock = self.facts.locks
         tested = 0
         for record in receives:
@@ -384,13 +385,16 @@ class Redelivery:
             after = bisect_left(self.calls, record.ret)
             if after == len(receives):
                 break
-            ret = receives[after].ret
-            if ret is None or receives[after].outcome != Outcome.OK:
+            asked, ret = receives[after], receives[after].ret
+            if ret is None or asked.outcome != Outcome.OK:
                 continue
+            waited = {shown.id for shown in asked.messages}
             for delivery in record.messages:
                 lock = delivery.lock
-                if lock is not None and by_lock[lock].held_until > ret:
-                    settlements = by_lock[lock].settlements
+                if lock is None:
+                    continue
+                held, settlements = by_lock[lock].held_until, by_lock[lock].settlements
+                if held > (asked.call if delivery.id in waited else ret):
                     tested += not settlements or settlements[0].call > ret
         self.report.count("RCV-6", tested)
 
