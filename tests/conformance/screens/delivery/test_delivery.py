@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from inspections import assert_open, assert_owned, inspected, violated
 from msgspec import structs
 
@@ -14,6 +15,7 @@ from partq.conformance.history.notation import history
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.delivery.delivery import SCREEN
 from partq.conformance.screens.registry import ALL
+from partq.model.profiles import SECOND
 
 FLAT = "azure-flat"
 SOLACE = "solace"
@@ -61,3 +63,19 @@ REFUSED = (
 def test_a_lock_that_is_denied_may_have_ended_with_its_messages_time_to_live() -> None:
     assert_owned(inspected(REFUSED.format(""), FLAT), "RCV-6")
     assert_open(inspected(REFUSED.format("ttl=10s"), FLAT), "RCV-15", "RCV-6")
+
+
+@pytest.mark.parametrize(
+    ("second", "times"),
+    [
+        ("q receive 1 -> nothing @2s-3s", 1),
+        ("q receive 1 -> m1 lock=k @4s-6s", 1),
+        ("q receive 1 -> nothing @4s-6s", 0),
+        ("q receive 1 -> m1 lock=k @7s-8s", 0),
+    ],
+    ids=["over while it held", "waited for its end", "returned nothing after it", "called after it"],
+)
+def test_what_tries_whether_a_lock_excludes_others(second: str, times: int) -> None:
+    text = f"p send m1 @1-2\np receive 1 -> m1 lock=l @3-4\n{second}"
+    seen = history(text, "partitioned-queue", lock_duration=5 * SECOND)
+    assert inspect(seen).exercised.get("RCV-6", 0) == times
