@@ -375,8 +375,8 @@ class Redelivery:
         self._exercised_exclusion(receives)
 
     def _exercised_exclusion(self, receives: list[Record]) -> None:
-        """A lock was tested where some receive began while it held, and ended then, or waited and returned its
-        message after it."""
+        """A lock was tested where some receive began while it held, and ended then, or waited and returned
+        its message after it."""
         by_lock = self.facts.locks
         tested = 0
         for record in receives:

@@ -18,8 +18,8 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | ROUTE-2 | sender, connection, its losses, operation, kind of key; nothing of these |
 
 The rules that would fit, but have too little for them, are left open. On what the partition depends is a
-guess within one history: the finding makes it only where enough speaks for it, says that it is one, and all
-findings of a rule are of one cause. A batch, and what
+guess within one history: the finding makes it only for a special rule, and says that it is one; all findings
+of a rule are of one cause. A batch, and what
 was sent in one transaction, counts as one send. What a counter tore apart that spilled into the partition
 bits is SEQ-5's.
 """
@@ -70,9 +70,9 @@ Class = Callable[[Lifetime], Hashable]
 
 
 class _Explanation(NamedTuple):
-    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none if
-    nothing that clients can see explains it. ``enough``: bits that have to speak for it; more where there are
-    many like it, less where what it names is rare."""
+    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none under
+    ROUTE-2, where it is only weighed against the others. ``enough``: bits that have to speak for it; more
+    where there are many like it, less where what it names is rare."""
 
     requirement: str
     because: str
@@ -94,9 +94,8 @@ def judge_splits(
     ]
     fitting = [(score, one) for score, one in scored if score is not None]
     misrouted = sum(_misrouted(_sends(groups[key])) for key in apart)
-    bits = min(log2(facts.entity.partitions), BITS)
-    owner = _owner(fitting, misrouted, bits)
-    why = f"{_guess(owner, fitting, bits)}{_not_route_1(owner, fitting)}"
+    owner = _owner(fitting, misrouted, min(log2(facts.entity.partitions), BITS))
+    why = f"{_guess(owner)}{_not_route_1(owner, fitting)}"
     for key in apart:
         _report_split(report, owner, why, key, groups[key])
     for _, one in fitting:
@@ -108,14 +107,12 @@ def judge_splits(
             report.open.setdefault(one.requirement, why)
 
 
-def _guess(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]], bits: float) -> str:
-    """On what the partition may depend: what made the rule the owner, or under ROUTE-2 what has as much for
-    it. Among a few sends much fits by chance."""
-    if owner.requirement != "ROUTE-2":
-        return f"; this history is consistent with a partition that depends on {owner.because}"
-    speaking = (one for score, one in fitting if one.requirement == "ROUTE-2" and bits * score >= one.enough)
-    fits = " or ".join(one.because for one in speaking if one.because)
-    return fits and f"; this history is consistent with a partition that depends on the key and {fits}"
+def _guess(owner: _Explanation) -> str:
+    """On what the partition may depend: what made a special rule the owner. Under ROUTE-2 anything that
+    differs may be it, and most of it by chance."""
+    if owner.requirement == "ROUTE-2":
+        return ""
+    return f"; this history is consistent with a partition that depends on {owner.because}"
 
 
 def _not_route_1(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
@@ -185,16 +182,16 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
         if kind in FAULTS:
             yield _Explanation("ROUTE-1", f"the key and the last {kind} before the send", _since(times), 12.0)
         else:
-            yield _Explanation("ROUTE-2", f"the last {kind} before the send", _since(times))
+            yield _Explanation("ROUTE-2", "", _since(times))
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
         yield _Explanation("KEY-1", "the key unless it is a session ID", lambda _: _alone_if(_has_session))
         yield _Explanation("KEY-2", "the key only if it is a session ID", lambda _: _alone_if(_no_session))
     else:
         yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: _alone_if(_jms_only))
-    yield _Explanation("ROUTE-2", "the sender", lambda _: _sender)
-    yield _Explanation("ROUTE-2", "the connection", _connection(facts))
-    yield _Explanation("ROUTE-2", "the operation", lambda _: _operation)
-    yield _Explanation("ROUTE-2", "the kind of key", lambda _: _has_session)
+    yield _Explanation("ROUTE-2", "", lambda _: _sender)
+    yield _Explanation("ROUTE-2", "", _connection(facts))
+    yield _Explanation("ROUTE-2", "", lambda _: _operation)
+    yield _Explanation("ROUTE-2", "", lambda _: _has_session)
     yield _Explanation("ROUTE-2", "", lambda _: id)
 
 
