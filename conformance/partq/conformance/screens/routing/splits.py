@@ -70,9 +70,9 @@ Class = Callable[[Lifetime], Hashable]
 
 
 class _Explanation(NamedTuple):
-    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none under
-    ROUTE-2, where it is only weighed against the others. ``enough``: bits that have to speak for it; more
-    where there are many like it, less where what it names is rare."""
+    """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none
+    under ROUTE-2, where it is only weighed against the others. ``enough``: bits that have to speak for it;
+    more where there are many like it, less where what it names is rare."""
 
     requirement: str
     because: str
