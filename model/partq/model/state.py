@@ -170,6 +170,23 @@ class Entry(NamedTuple):
     life: tuple[int, int] | None = None
 
 
+_OWN: Final = Entry._fields.index("rest")
+"""From here on are the fields of mechanisms, which outlast locks."""
+
+
+def locked(entry: Entry, tries: int, turn: int, lock: Lock) -> Entry:
+    """The message locked for a client by that lock. By position, which costs a third, here beside the fields
+    alone."""
+    until_lock = (entry.number, entry.id, LOCKED, tries, 0, turn, lock)
+    return tuple.__new__(Entry, (*until_lock, entry.at, 0, COUNTED, None, 0, entry.key, 0, *entry[_OWN:]))
+
+
+def unlocked(entry: Entry, status: int, tries: int, since: int, upsets: int, owed: int) -> Entry:
+    """The message after its lock ended."""
+    until_lock = (entry.number, entry.id, status, tries, since, entry.turn, None)
+    return tuple.__new__(Entry, (*until_lock, entry.at, upsets, owed, None, 0, entry.key, 0, *entry[_OWN:]))
+
+
 class Part(NamedTuple):
     """One partition: the next number, the counter that number 0 is shown as (None: not yet known), the
     latest enqueued time that was shown (0: none), and what is stored, by number. ``gone``: what was
@@ -198,15 +215,14 @@ class Client(NamedTuple):
 class Pending(NamedTuple):
     """A message sent in an open transaction. ``number``: its place in the partition, once it is taken.
     ``since``: when it was sent, where times are compared, else 0. ``seq``: the number that the history shows
-    it with, if any. ``due``, ``life``: as in `Entry`."""
+    it with, if any. ``born``: what will be stored, but for number and time."""
 
     id: str
     part: int
     number: int | None
     since: int
     seq: int | None
-    due: int = 0
-    life: tuple[int, int] | None = None
+    born: Entry
 
 
 class Txn(NamedTuple):

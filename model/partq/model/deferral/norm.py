@@ -24,6 +24,13 @@ Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
 
 
+@delivery.demands
+@guard("RCV-10")
+def is_offered(state: State, entry: Entry, until: int | None) -> bool:
+    """Whether a receive may deliver the message: not one that is set aside."""
+    return not entry.rest
+
+
 @settles("defer")
 @clause("RCV-10", "SEQ-6")
 def set_aside(state: State, entry: Entry) -> Entry | None:

@@ -9,7 +9,7 @@ free right now. Who may consume with flows is `rebalancing`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 from typing import Final
 
@@ -17,28 +17,13 @@ from ..actions import NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..domains.norm import overtaken
 from ..edits import appeared, with_log, with_part
-from ..expiry.norm import is_alive
 from ..locks.norm import Taken, cached, outlived, takings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
 from ..sequencing.norm import as_shown, home, shown_seq
 from ..settling.norm import finished
-from ..state import (
-    BACK,
-    CACHED,
-    COUNTED,
-    FOREVER,
-    FRESH,
-    LOCKED,
-    Config,
-    Entry,
-    Lock,
-    Part,
-    State,
-    is_up,
-    range_of,
-)
+from ..state import BACK, CACHED, FOREVER, FRESH, Config, Entry, Lock, Part, State, is_up, locked, range_of
 
 Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]
@@ -181,11 +166,24 @@ def stored_at(state: State, seen: Delivery, parts: Sequence[int]) -> Place | Non
     return None
 
 
+Demand = Callable[[State, Entry, int | None], bool]
+
+_demands: Final[list[Demand]] = []
+
+
+def demands(function: Demand) -> Demand:
+    """Mark what a mechanism demands of a message that is delivered now, under a lock that is shown to last
+    until then (ns; None: not shown)."""
+    _demands.append(function)
+    return function
+
+
 def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
     """The ways in which this message may have been delivered so."""
     entry, cfg = state.parts[p].log[index], state.cfg
-    if not is_offered(cfg, entry) or not is_alive(state, entry, seen.locked_until):
-        return []
+    for may in _demands:
+        if not may(state, entry, seen.locked_until):
+            return []
     if not (cfg.serving or entry.status == CACHED or is_up(state, p)):
         return []
     if cfg.profile.flows:
@@ -193,12 +191,6 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
     else:
         ways = counted(state, entry, reach, seen.delivery_count)
     return list(dict.fromkeys(taken for taken in ways if _fits(cfg, entry, taken, seen, reach)))
-
-
-@guard("RCV-10")
-def is_offered(cfg: Config, entry: Entry) -> bool:
-    """Whether a receive may deliver the message: not one that is set aside."""
-    return not entry.rest
 
 
 @point("RCV-9")
@@ -325,25 +317,7 @@ def _after(
     others = () if entry.lock is None else rivals(state, entry.lock, action)
     given = 0 if state.cfg.profile.order is OrderDomain.NONE else given_at(state, action)
     lock = Lock(token, action.flow or action.proc, low, high, False, None, others, given)
-    fields = (
-        entry.number,
-        entry.id,
-        LOCKED,
-        taken.tries,
-        0,
-        turn,
-        lock,
-        entry.at,
-        0,
-        COUNTED,
-        None,
-        0,
-        entry.key,
-        0,
-        entry.rest,
-        entry.life,
-    )
-    return tuple.__new__(Entry, fields)
+    return locked(entry, taken.tries, turn, lock)
 
 
 @point("ORD-2")

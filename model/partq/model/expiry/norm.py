@@ -7,9 +7,23 @@ which times the end lies.
 
 from __future__ import annotations
 
-from ..clauses import guard, point
+from ..clauses import clause, guard, point
+from ..delivery.norm import demands
 from ..locks.norm import ends_life
+from ..messages import Message
+from ..sequencing.entering import brings, due_of
 from ..state import Entry, State
+
+
+@brings
+@clause("RCV-15")
+def with_its_life(entry: Entry, message: Message) -> Entry:
+    """A message with how long after its enqueued time its time to live ends. That of a scheduled message runs
+    from its activation, or from its send: no source settles it."""
+    if message.ttl is None:
+        return entry
+    activated = message.scheduled_at is not None and not due_of(message)
+    return entry._replace(life=(0 if activated else message.ttl, message.ttl))
 
 
 @ends_life
@@ -21,6 +35,7 @@ def may_have_ended(state: State, entry: Entry, reach: int) -> bool:
     return entry.at[0] + entry.life[0] - state.cfg.skew <= reach
 
 
+@demands
 @guard("RCV-15")
 def is_alive(state: State, entry: Entry, until: int | None) -> bool:
     """Whether a message with a time to live may be delivered now, under a lock that is shown to last

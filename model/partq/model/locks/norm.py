@@ -28,6 +28,7 @@ from ..state import (
     Entry,
     Lock,
     State,
+    unlocked,
 )
 
 
@@ -156,9 +157,10 @@ def ends_life(
 @clause("RCV-15")
 def outlived(state: State, entry: Entry, reach: int) -> bool:
     """Whether its time to live may have ended while no client held it: then it goes at any time."""
-    if entry.life is None or not any(end(state, entry, reach) for end in _ends):
-        return False
-    return entry.status != LOCKED or bool(ended(state, entry, reach))
+    for end in _ends:
+        if end(state, entry, reach):
+            return entry.status != LOCKED or bool(ended(state, entry, reach))
+    return False
 
 
 def goings(state: State, entry: Entry, reach: int) -> list[Entry | None]:
@@ -245,24 +247,4 @@ def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed:
     what rests elsewhere."""
     status = entry.rest or (FRESH if state.cfg.profile.flows else BACK)
     when = (FOREVER if entry.rest else since) if state.cfg.hindsight else 0
-    return tuple.__new__(
-        Entry,
-        (
-            entry.number,
-            entry.id,
-            status,
-            tries,
-            when,
-            entry.turn,
-            None,
-            entry.at,
-            upsets,
-            owed,
-            None,
-            0,
-            entry.key,
-            0,
-            entry.rest,
-            entry.life,
-        ),
-    )
+    return unlocked(entry, status, tries, when, upsets, owed)

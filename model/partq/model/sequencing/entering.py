@@ -6,36 +6,51 @@ message, under two names (`messages.as_scheduled`). What happens to it meanwhile
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from ..clauses import clause, guard
 from ..edits import with_log
 from ..messages import Message, is_scheduled
-from ..state import FOREVER, OVERDUE, SCHEDULED, Entry, State
+from ..state import FOREVER, OVERDUE, RESERVED, SCHEDULED, Entry, State
 from .norm import burn
+
+Brings = Callable[[Entry, Message], Entry]
+
+_brings: Final[list[Brings]] = []
+
+
+def brings(function: Brings) -> Brings:
+    """Mark what a mechanism makes of a message that is stored, if its sender asked for it: something that
+    runs from the enqueued time."""
+    _brings.append(function)
+    return function
 
 
 @clause("SCH-1", "SCH-2")
 def as_sent(entry: Entry, message: Message) -> Entry:
     """The message as it is stored: one that is scheduled waits for its time."""
-    due, life = due_of(message), life_of(message)
-    if life is not None:
-        entry = entry._replace(life=life)
-    elif due:
-        entry = entry._replace(at=None)
-    return entry._replace(status=SCHEDULED, since=FOREVER, due=due) if due else entry
+    born = _with_what_it_brings(entry, message)
+    due = due_of(message)
+    if not due:
+        return born
+    return born._replace(status=SCHEDULED, since=FOREVER, due=due, at=None if born is entry else born.at)
+
+
+def reserved(message: Message) -> Entry:
+    """What is stored of a message that waits for a commit, but for its number and time."""
+    return _with_what_it_brings(Entry(-1, message.id, RESERVED, due=due_of(message)), message)
+
+
+def _with_what_it_brings(entry: Entry, message: Message) -> Entry:
+    for bring in _brings:
+        entry = bring(entry, message)
+    return entry
 
 
 def due_of(message: Message) -> int:
     """From when on it may be activated, ns; 0 where it is not scheduled, or no more."""
     return 0 if message.scheduled_at is None or not is_scheduled(message.id) else max(1, message.scheduled_at)
-
-
-@clause("RCV-15")
-def life_of(message: Message) -> tuple[int, int] | None:
-    """How long after its enqueued time its time to live ends, ns. That of a scheduled message runs from its
-    activation, or from its send: no source settles it."""
-    if message.ttl is None:
-        return None
-    return (0 if message.scheduled_at is not None and not due_of(message) else message.ttl), message.ttl
 
 
 def may_be_overdue(state: State, message: Message, slack: int) -> bool:

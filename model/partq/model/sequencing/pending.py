@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ..clauses import clause, guard
 from ..edits import with_part, with_txn
-from ..state import FOREVER, RESERVED, Entry, State, Txn, transaction
+from ..state import FOREVER, State, Txn, transaction
 from .norm import assign, counter_of, entered, stamp
 
 Waiting = tuple[str, int, int | None]
@@ -28,8 +28,8 @@ def take(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
     if not is_next(state, txn, n):
         return
     for number, part, after in assign(state, send.part, send.seq, strict):
-        at = None if send.due else stamp(state, part, FOREVER, send.since)
-        entry = Entry(number, send.id, RESERVED, at=at, due=send.due, life=send.life)
+        at = None if send.born.due else stamp(state, part, FOREVER, send.since)
+        entry = send.born._replace(number=number, at=at)
         sends = (*txn.sends[:n], send._replace(number=number, since=0), *txn.sends[n + 1 :])
         stored = with_part(after, send.part, entered(part, entry))
         yield with_txn(stored, name, txn._replace(sends=sends))

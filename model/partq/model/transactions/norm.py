@@ -20,7 +20,7 @@ from ..operations import UNAVAILABLE, Outcome
 from ..profiles import MAX_IDLE, SECOND
 from ..routing.norm import failed, hints_of, in_order, key_of, placements, refusals, rejected
 from ..scheduling import norm as scheduling
-from ..sequencing.entering import due_of, life_of
+from ..sequencing.entering import reserved
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
@@ -169,7 +169,7 @@ def _pending(
     others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
     since = state.now - action.early if state.cfg.timed else 0
     sends = tuple(
-        Pending(message.id, places[n], None, since, hint and hint.seq, due_of(message), life_of(message))
+        Pending(message.id, places[n], None, since, hint and hint.seq, reserved(message))
         for n, hint in (*known, *others)
         for message in (action.messages[n],)
     )
