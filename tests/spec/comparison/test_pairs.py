@@ -1,5 +1,6 @@
 """Specification and model compared: they agree, and a fault planted in either one is found."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from partq.model.settling import norm as settling
 from partq.model.state import Entry, State
 from partq.spec import MODULES
 from partq.spec.comparison.equivalence import Difference
-from partq.spec.comparison.pairs import PAIRS, compare
+from partq.spec.comparison.pairs import NOT_COMPARED, PAIRS, compare
 from partq.spec.comparison.spec_side import LABELS
 from partq.spec.tools.labels import actions
 
@@ -21,6 +22,18 @@ def test_every_action_has_a_label() -> None:
 
 def test_whatever_is_no_equal_graph_says_why() -> None:
     assert [pair.name for pair in PAIRS.values() if bool(pair.why) == (pair.grade == "graphs")] == []
+
+
+def test_each_word_of_the_catalogue_is_in_a_pair_or_said_to_be_in_none() -> None:
+    text = re.sub(r"\\\*.*", "", (MODULES / "Catalogue.tla").read_text(encoding="utf-8"))
+    written = re.findall(r"^\w+Words ==([^}]*)}", text, re.M)
+    words = [*re.findall('"([^"]+)"', "".join(written))]
+    scopes = [pair.spec for pair in PAIRS.values()]
+    compared = {word for one in scopes for word in (*one.profile, *one.alphabet, *one.freedoms)}
+    left_out = [word for said in NOT_COMPARED.values() for word in said]
+
+    assert len(written) == 3
+    assert sorted([*compared, *left_out]) == sorted(words)
 
 
 @pytest.mark.parametrize("name", ["flat", "stale"])

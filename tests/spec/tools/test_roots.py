@@ -41,7 +41,7 @@ def test_a_wrong_variant_takes_the_parameters_of_the_right_one() -> None:
     ("property", "steps", "bare"),
     [
         ("SEQ_6", False, "(\\A m \\in Messages : Cardinality(ShownNumbers(m)) <= 1)"),
-        ("RCV_7", True, "( Delivers => answer'.m \\notin history.consumed )"),
+        ("RCV_7", True, "( Hands => answer'.ms \\cap history.consumed = {} )"),
     ],
 )
 def test_a_property_of_states_or_of_steps_loses_its_temporal_operators(

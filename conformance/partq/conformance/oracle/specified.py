@@ -72,9 +72,9 @@ def _check_messages(header: Header, records: tuple[Record, ...], sent: dict[str,
     for record in records:
         for message in record.args.get("messages", ()):
             if message.scheduled_at is not None:
-                raise NotFollowed("scheduled messages are not specified")
+                raise NotFollowed("scheduled messages are not followed")
             if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
-                raise NotFollowed("a message's time to live may have ended, which is not specified")
+                raise NotFollowed("a message's time to live may have ended, which is not followed")
             if ambiguous(message, profile(header.profile).key_rule):
                 raise NotFollowed("a message with two keys, of which no source says which one counts")
         if not sent and record.messages:

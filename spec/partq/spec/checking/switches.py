@@ -17,7 +17,8 @@ from partq.spec.tools.configuration import Configuration
 class Switch(NamedTuple):
     """Words, with a space between two: ``all`` of them, ``one`` of them at least, ``none`` of them is there.
 
-    A word is one of the profile, the alphabet or the freedoms, or a constant that is a set, and not empty.
+    A word is one of the profile, the alphabet or the freedoms, a constant that is a set, and not empty, or an
+    operator that another one stands for.
     """
 
     all: str = ""
@@ -54,6 +55,8 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     "SEQ_2": Switch("numbers partitioned"),
     "RCV_2": Switch("drain"),
     **dict.fromkeys(("RCV_3", "RCV_8", "RCV_9", "RCV_12"), _NO_FLOWS),
+    "RCV_10": Switch("defer"),
+    "RCV_15": Switch("Mortal"),
     "RCV_14": _AZURE._replace(all="partitioned pairs"),
     **dict.fromkeys(("TXN_5", "TXN_10"), _TXN),
     **dict.fromkeys(("TXN_1", "TXN_2", "TXN_7", "TXN_8"), _TXN_PARTITIONED),
@@ -82,4 +85,4 @@ def _words(configuration: Configuration) -> frozenset[str]:
     values = configuration.values
     said = (_WORD.findall(values.get(name, "")) for name in ("Profile", "Alphabet", "Freedoms"))
     sets = (name for name, value in values.items() if value.startswith("{") and value != "{}")
-    return frozenset(chain(sets, *said))
+    return frozenset(chain(sets, configuration.variants, *said))

@@ -32,9 +32,12 @@ SCOPE: Final = "scope"
 SHOWN: Final = ("answer", "msg", "up")
 """The variables that a trace keeps."""
 
-UNTOLD: Final = frozenset({"beat", "waiting"})
-"""The fields of an answer that traces leave out: what tells a step from a stutter, and what a peek shows as
-scheduled, for programs schedule nothing."""
+UNTOLD: Final[Mapping[str, frozenset[str]]] = {
+    "answer": frozenset({"beat", "waiting", "deferred", "named", "reasons"}),
+    "msg": frozenset({"aside", "over", "reason"}),
+}
+"""The fields that traces leave out of an answer, and of each message: what tells a step from a stutter, and
+what programs made of traces do not do (schedule, defer, dead-letter, bear a time to live)."""
 
 LIMIT: Final = 3600.0
 """Seconds that one run of a tool may take."""
@@ -95,8 +98,16 @@ def _trace(states: Iterable[Function], meta: Mapping[str, Any]) -> Trace:
 
 
 def _shown(state: Function) -> Function:
-    answer = Function((name, value) for name, value in state["answer"].items() if name not in UNTOLD)
-    return Function((name, answer if name == "answer" else state[name]) for name in SHOWN)
+    return Function((name, _told(state[name], UNTOLD.get(name, frozenset()))) for name in SHOWN)
+
+
+def _told(value: Any, untold: frozenset[str]) -> Any:
+    """A value, without these fields of a record, or of each record in it."""
+    if isinstance(value, tuple):
+        return tuple(_told(one, untold) for one in value)
+    if not isinstance(value, Function):
+        return value
+    return Function((name, _told(one, untold)) for name, one in value.items() if name not in untold)
 
 
 Behaviours = list[list[Function]]

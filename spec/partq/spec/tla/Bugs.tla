@@ -5,7 +5,7 @@
 (* must give a counterexample of the property that its comment names.  The  *)
 (* specification itself knows nothing of them.                              *)
 (***************************************************************************)
-EXTENDS Scheduling
+EXTENDS Scheduling, Expiry
 
 \* --- KEY, ROUTE ------------------------------------------------------------
 
@@ -141,10 +141,121 @@ BugLostCountsTwice(m) == { msg[m].count + 2 }
 
 \* Dead-letters one delivery too early (RCV-9).
 BugAfterLockEarly(m, n, placed) ==
-    IF n >= MaxDeliveryCount - 1 THEN { Empty("dead") } ELSE { GivenBack(m, n, placed) }
+    IF n >= MaxDeliveryCount - 1 THEN { Dead(m, "limit") } ELSE { GivenBack(m, n, placed) }
 
 \* Knows no maximum (RCV-9).
 BugAfterLockAlwaysBack(m, n, placed) == { GivenBack(m, n, placed) }
+
+\* --- the dead-letter queue (RCV-9) -------------------------------------------
+
+\* A dead letter is answered ok, and stays in the queue, or is dropped (RCV-2).
+BugDismissedNot(m) == GivenBack(m, msg[m].count, FALSE)
+BugDismissedDropped(m) == Empty("done")
+
+\* The reason is always the broker's (RCV-9).
+BugReasonsOfBroker(ms) == [ m \in Messages |-> IF m \in ms THEN "limit" ELSE "-" ]
+
+\* Every dead letter bears its holder's reason (RCV-9).
+BugReasonsOfHolder(ms) == [ m \in Messages |-> IF m \in ms THEN "holder" ELSE "-" ]
+
+\* What comes back to the dead-letter queue goes on to the queue that it came from (RCV-9).
+BugDeadAgainInQueue(m) ==
+    [ Empty("ready") EXCEPT !.part = history.place[m].part, !.num = history.place[m].num ]
+
+\* Peeks of the dead-letter queue show, and receives from it deliver, what is not dead (RCV-9).
+BugInDeadLettersAny(m) == msg[m].at \in { "ready", "dead", "dead locked" }
+BugMayLockDeadAny(m) == msg[m].at \in { "ready", "dead" }
+
+\* Delivers a dead letter that a client holds (RCV-6), or has completed (RCV-7).
+BugMayLockDeadHeld(m) == InDeadLetters(m)
+BugMayLockDeadDone(m) == msg[m].at \in { "dead", "done" } /\ m \in history.buried
+
+\* --- RCV-10 ------------------------------------------------------------------
+
+\* Delivers what is deferred to anybody (RCV-10, RCV-12).
+BugMayLockAside(m) == /\ msg[m].at \in { "ready", "deferred" }
+                      /\ Serves(msg[m].part)
+                      /\ msg[m].count < MaxTries
+
+\* To defer is to give back (RCV-10), or to complete (RCV-2), or gives a new number (SEQ-6).
+BugAfterDeferralBack(m) == { GivenBack(m, msg[m].count, FALSE) }
+BugAfterDeferralDone(m) == { Empty("done") }
+BugAfterDeferralAnew(m) == { [ SetAside(m, msg[m].count) EXCEPT !.num = AdvanceBy(@, 4) ] }
+
+\* The end of a lock ends the deferral (RCV-10), and so does a fault of the broker (RCV-10).
+BugWithoutLock(m) == "ready"
+BugAfterFaultBack(ps) ==
+    [ m \in Messages |-> IF msg[m].at = "deferred"
+                         THEN [ msg[m] EXCEPT !.at = "ready", !.aside = FALSE ] ELSE msg[m] ]
+
+\* Takes numbers of several partitions in one call (RCV-10).
+BugTogether(ms) == TRUE
+
+\* Delivers by number what was never deferred (RCV-10), or what is locked (RCV-6).
+BugMayTakeAny(m) == msg[m].at \in { "ready", "deferred" } /\ Serves(msg[m].part)
+BugMayTakeHeld(m) == msg[m].aside /\ Serves(msg[m].part)
+
+\* A message that is received by number has the lock that it had before (RCV-8).
+BugLockedForSameTurn(m, c, n) ==
+    [ msg[m] EXCEPT !.at = "locked", !.by = c, !.count = n, !.placed = FALSE, !.doubt = "no",
+                    !.settling = FALSE, !.turn = IF msg[m].aside THEN @ ELSE TurnAfter(@) ]
+
+\* Counts no lock of a deferred message (RCV-9).
+BugCountsAside(m) == { 0 }
+
+\* Refuses numbers of deferred messages (KEY-9).
+BugMayRefuseAnyNumber(m) == TRUE
+
+\* Peeks leave out what is deferred (PEEK-7), or show it as active (PEEK-7).
+BugVisibleNotAside(m) == msg[m].at \in { "ready", "cached", "locked" }
+BugShownAsActive(ms) == { {} }
+
+\* The commit completes what was deferred in the transaction (RCV-2), or gives it back (RCV-10).
+BugCommittedAllDone(at) ==
+    [ m \in Messages |-> IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
+BugCommittedBack(at) ==
+    [ m \in Messages |-> IF msg[m].settling THEN GivenBack(m, msg[m].count, FALSE) ELSE msg[m] ]
+
+\* What is deferred in a transaction is so at once (RCV-10).
+BugTxnDefersAtOnce(c, m, t) ==
+    /\ Open /\ Offers("defer")
+    /\ HeldBy(c, m, t)
+    /\ msg' = [ msg EXCEPT ![m] = SetAside(m, @.count) ]
+    /\ Record([ history EXCEPT !.deal.settles = @ \cup {m}, !.deal.defers = @ \cup {m} ],
+              [ Said("txn defer", c, m, "ok") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
+\* A rollback defers all the same (PEEK-7).
+BugRolledBackMessageAside(m) ==
+    IF msg[m].settling THEN { SetAside(m, msg[m].count) } ELSE { msg[m] }
+
+\* --- RCV-15 ------------------------------------------------------------------
+
+\* Delivers what is over, by number too (RCV-15).
+BugAliveAlways(m) == TRUE
+BugMayLockOver(m) == /\ msg[m].at = "ready"
+                     /\ Serves(msg[m].part)
+                     /\ InOrder(m)
+                     /\ msg[m].count < MaxTries
+
+\* The end of a lock, or a fault, begins the time to live anew (RCV-15).
+BugGivenBackAlive(m, n, placed) ==
+    [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n, !.placed = placed,
+                    !.doubt = "no", !.settling = FALSE, !.over = FALSE ]
+BugAfterFaultAlive(ps) == [ m \in Messages |-> [ msg[m] EXCEPT !.over = FALSE ] ]
+
+\* What is over goes though a client holds it (RCV-15), or can't be settled (RCV-15).
+BugMayVanishHeld(m) == msg[m].over /\ msg[m].at \in { "ready", "deferred", "locked" }
+BugNotHeldOver(m, t) == ~(msg[m].at = "locked" /\ msg[m].turn = t) \/ msg[m].over
+
+\* A message goes before its time has ended (RCV-2).
+BugMayVanishEarly(m) == msg[m].at \in { "ready", "deferred" }
+
+\* A time to live counts in the dead-letter queue (RCV-15).
+BugMayVanishDead(m) == msg[m].over /\ msg[m].at \in { "ready", "deferred", "dead" }
+
+\* What a client holds is left out by peeks once it is over (PEEK-7).
+BugMayLeaveOutHeld(m) == ~Alive(m)
 
 \* Settles locks of two partitions in one request (RCV-14).
 BugMaySettleBoth(m, n) == TRUE

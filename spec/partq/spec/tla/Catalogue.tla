@@ -93,6 +93,10 @@ Origins ==
     [ b \in Messages |-> IF b \in Activations
                          THEN CHOOSE m \in Scheduled : Activation[m] = b ELSE b ]
 
+\* Messages that bear a time to live (RCV-15); a .cfg puts another set in its place.
+\* @type: Set(Int);
+Mortal == {}
+
 \* What a family of brokers is.
 Promises(word) == word \in Profile
 Partitioned       == Promises("partitioned")    \* std, prem, sol; not flat
@@ -124,6 +128,8 @@ AlphabetWords ==
       "transaction",
       "schedule",     \* the schedule operation (SCH-2)
       "cancellation", \* cancel scheduled messages by their numbers (SCH-3)
+      "defer",        \* set a message aside, and receive it by its number (RCV-10)
+      "dead letter",  \* say that a message is dead; receive and peek what is (RCV-9)
       "outage",       \* partitions go down and come up again
       "kill",         \* the broker is killed and started again
       "frontend",     \* the front end of a client is lost
@@ -136,13 +142,16 @@ FreedomWords ==
       "cancel",       \* handoffs are cancelled (REB-9 ?)
       "past",         \* scheduled in the past: stored as if sent without a time
       "reroute",      \* a keyless message is activated in any partition (SCH-4)
-      "gone" }        \* an unbind of a flow that is gone is answered ok (reading "Flows")
+      "gone",         \* an unbind of a flow that is gone is answered ok (reading "Flows")
+      "buries" }      \* what is over moves to the dead-letter queue (reading "Expiry")
 
 ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ ~Partitioned => PartitionCount = 1
        /\ CachingFrontends => LocksExpire
        /\ HasFlows => Alphabet \cap { "peek", "delete", "transaction" } = {}
-       /\ HasFlows => Scheduled = {}
+       /\ HasFlows => Scheduled = {} /\ Mortal = {} /\ Alphabet \cap { "defer", "dead letter" } = {}
+       /\ Mortal \subseteq Messages \ (Scheduled \cup Activations)
+       /\ ~(Offers("dead letter") /\ Offers("stale"))
        /\ Scheduled \subseteq Messages \ Activations
        /\ \A m \in Scheduled : Key(Activation[m]) = Key(m)
        /\ Profile \subseteq ProfileWords

@@ -22,9 +22,9 @@
 EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
-\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), seen: Bool, trouble: Bool};
-\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), turn: Int -> Int, holder: Int -> Str, consumed: Set(Int), buried: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
-\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, waiting: Set(Int), out: Str, beat: Bool};
+\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), defers: Set(Int), seen: Bool, trouble: Bool};
+\* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), turn: Int -> Int, holder: Int -> Str, consumed: Set(Int), buried: Set(Int), dismissed: Set(Int), aside: Set(Int), over: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
+\* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, waiting: Set(Int), deferred: Set(Int), named: Set(Int), reasons: Int -> Str, out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
 
 VARIABLES
@@ -51,7 +51,10 @@ ghostVars == << history, answer >>
 (* holder    with flows: to whom that was given, until it ends              *)
 (* consumed  completed, or received and deleted; of a scheduled one:        *)
 (*           cancelled, or its activation has been seen                     *)
-(* buried    found in the dead-letter queue                                 *)
+(* buried    moved to the dead-letter queue                                 *)
+(* dismissed   of these, what a client dead-lettered that held it           *)
+(* aside     deferred, and no more than that: not completed, nor buried     *)
+(* over      its time to live has ended                                     *)
 (* unseen    a front end holds it, and no client was given it               *)
 (* free      its position is free: a lock gave it back                      *)
 (* least, most   bounds of its delivery count                               *)
@@ -71,8 +74,8 @@ ghostVars == << history, answer >>
 (***************************************************************************)
 \* @type: $answer;
 NoAnswer == [ op |-> "-", by |-> NoClient, m |-> 0, ms |-> {}, turn |-> 0,
-              counts |-> [ m \in Messages |-> 0 ], waiting |-> {}, out |-> "-",
-              beat |-> FALSE ]
+              counts |-> [ m \in Messages |-> 0 ], waiting |-> {}, deferred |-> {}, named |-> {},
+              reasons |-> [ m \in Messages |-> "-" ], out |-> "-", beat |-> FALSE ]
 
 \* How clients may send: one message, several, in the transaction.  The schedule
 \* operations are those whose answer tells the number (SCH-2).
@@ -81,7 +84,11 @@ BatchOps == { "batch", "schedule batch" }
 TxnSendOps == { "txn send", "txn schedule" }
 ScheduleOps == { "schedule", "schedule batch", "txn schedule" }
 CancelOps == { "cancel", "txn cancel" }
-TxnOps == TxnSendOps \cup { "txn complete", "txn cancel", "commit", "rollback" }
+\* How they settle.
+Settlements == { "complete", "abandon", "defer", "dead letter" }
+TxnSettlements == { "txn complete", "txn defer" }
+DeadSettlements == { "complete dead", "abandon dead" }
+TxnOps == TxnSendOps \cup TxnSettlements \cup { "txn cancel", "commit", "rollback" }
 
 HistoryInit ==
     /\ answer = NoAnswer
@@ -94,11 +101,11 @@ HistoryInit ==
           lock |-> [ m \in Messages |-> [ t \in Turns |-> "none" ] ],
           turn |-> [ m \in Messages |-> BeforeFirstTurn ],
           holder |-> [ m \in Messages |-> NoClient ],
-          consumed |-> {}, buried |-> {}, unseen |-> {}, free |-> {},
+          consumed |-> {}, buried |-> {}, dismissed |-> {}, aside |-> {}, over |-> {}, unseen |-> {}, free |-> {},
           least |-> [ m \in Messages |-> 0 ], most |-> [ m \in Messages |-> 0 ],
           outage |-> {}, alive |-> TRUE,
-          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, seen |-> FALSE,
-                     trouble |-> FALSE ],
+          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, defers |-> {},
+                     seen |-> FALSE, trouble |-> FALSE ],
           walks |-> [ c \in Clients |-> { {} } ],
           bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
           duty |-> [ p \in Partitions |-> [ c \in Clients |-> "none" ] ],
@@ -131,6 +138,7 @@ Troubles(h, a) ==
 LockBegins(a, m) ==
     \/ a.op = "prefetch" /\ a.m = m
     \/ a.op = "receive" /\ a.out = "ok" /\ a.m = m /\ m \notin history.unseen
+    \/ a.op = "receive deferred" /\ m \in a.ms
 TokenAfter(t) == IF t = 1 /\ Offers("stale") THEN 2 ELSE 1
 
 \* @type: ($history, $answer, Int) => Str;
@@ -231,7 +239,7 @@ LockSeen(h, m, t) ==
 
 \* @type: ($history, Int) => $history;
 Consumed(h, m) ==
-    [ h EXCEPT !.consumed = @ \cup {m}, !.unseen = @ \ {m},
+    [ h EXCEPT !.consumed = @ \cup {m}, !.unseen = @ \ {m}, !.aside = @ \ {m},
                !.lock[m] = [ u \in Turns |-> IF @[u] \in {"held", "doubt"}
                                              THEN "ended" ELSE @[u] ] ]
 
@@ -263,7 +271,11 @@ LockOver(h, m, t) == [ h EXCEPT !.lock[m][t] = "ended" ]
 \* Dead-lettered or not, as `dead` says.
 \* @type: ($history, Int, Bool) => $history;
 Buried(h, m, dead) ==
-    IF dead THEN MessagesSeen([ h EXCEPT !.buried = @ \cup {m} ], {m}) ELSE h
+    IF dead THEN MessagesSeen([ h EXCEPT !.buried = @ \cup {m}, !.aside = @ \ {m} ], {m}) ELSE h
+
+\* The holder of lock t deferred m: whether that counts is not known.
+\* @type: ($history, Int, Int) => $history;
+DeferSeen(h, m, t) == [ LockEnded(h, m, t, FALSE) EXCEPT !.aside = @ \cup {m} ]
 
 \* A fault strikes partitions `ps`: what was held there is in doubt, and may
 \* have been counted.

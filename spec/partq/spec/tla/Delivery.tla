@@ -18,11 +18,15 @@ InOrder(m) == \/ ~msg[m].placed
               \/ \A n \in Messages :
                     ~(msg[n].at = "ready" /\ msg[n].placed /\ Older(n, m))
 
+\* RCV-15: no lock begins once the time to live ended.
+Alive(m) == ~msg[m].over
+
 \* A lock of m may begin now: for a client, or for a front end's cache.
 MayLock(m) == /\ msg[m].at = "ready"
               /\ Serves(msg[m].part)
               /\ InOrder(m)
               /\ msg[m].count < MaxTries
+              /\ Alive(m)
 
 \* RCV-5, RCV-13: a front end fetched m, and its lock has been running since.
 \* It may hand m out also while the partition is down (reading "Partition
@@ -56,16 +60,32 @@ HandedOver(m, c) == [ msg[m] EXCEPT !.at = "locked", !.by = c,
                           !.placed = IF HasFlows THEN @ ELSE FALSE ]
 Cached(m) == [ msg[m] EXCEPT !.at = "cached", !.turn = TurnAfter(@) ]
 
+\* Where a message is that no lock holds any more: RCV-10, set aside again.
+WithoutLock(m) == IF msg[m].aside THEN "deferred" ELSE "ready"
+
 GivenBack(m, n, placed) ==
-    [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n,
+    [ msg[m] EXCEPT !.at = WithoutLock(m), !.by = NoClient, !.count = n,
                     !.placed = placed, !.doubt = "no", !.settling = FALSE ]
+
+\* RCV-9: "moves to the dead-letter queue with its reason".
+Dead(m, why) == [ Empty("dead") EXCEPT !.reason = why, !.over = msg[m].over ]
 
 \* What becomes of m when a lock of it ends with delivery count n.  RCV-9:
 \* beyond the maximum it is dead-lettered; "beyond" is read both ways, so at
 \* the maximum either may happen.
 AfterLock(m, n, placed) ==
     (IF n <= MaxDeliveryCount THEN { GivenBack(m, n, placed) } ELSE {})
-        \cup (IF n >= MaxDeliveryCount THEN { Empty("dead") } ELSE {})
+        \cup (IF n >= MaxDeliveryCount THEN { Dead(m, "limit") } ELSE {})
+
+\* RCV-10, SEQ-6: the holder defers m, which keeps its number.  Whether that counts as
+\* a delivery no source settles (reading "Deferral").
+SetAside(m, n) == [ msg[m] EXCEPT !.at = "deferred", !.aside = TRUE, !.by = NoClient,
+                        !.count = n, !.doubt = "no", !.settling = FALSE ]
+AfterDeferral(m) ==
+    LET n == Raised(msg[m].count) IN
+    { SetAside(m, msg[m].count) }
+        \cup (IF n <= MaxDeliveryCount THEN { SetAside(m, n) } ELSE {})
+        \cup (IF n >= MaxDeliveryCount THEN { Dead(m, "limit") } ELSE {})
 
 \* The lock of turn t is the one that m is held by.  In the azure profiles any
 \* client may use a lock (reading "Locks"); with flows only the one that got it.

@@ -21,6 +21,7 @@ EXTENDS PartitionedQueue, Requirements
 (***************************************************************************)
 MessageStates == { "unsent", "refused", "pending", "lagging", "ready", "cached",
                    "locked", "done", "dead" }
+Reasons == { "-", "limit" }
 Doubts == { "no", "fault", "expiry" }
 SomePartition == Partitions \cup {NoPartition}
 SomeNumber == Numbers \cup {NoNumber}
@@ -45,11 +46,11 @@ TypeOK ==
     /\ msg \in [ Messages ->
           [ at : MessageStates, part : SomePartition, num : SomeNumber, by : SomeClient,
             turn : Turns, count : 0 .. MaxTries, placed : BOOLEAN, doubt : Doubts,
-            settling : BOOLEAN ] ]
+            settling : BOOLEAN, aside : {FALSE}, over : {FALSE}, reason : Reasons ] ]
     /\ counter \in [ Partitions -> Numbers ]
     /\ home \in [ Keys -> SomePartition ]
     /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
-                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN ]
+                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN, defers : {{}} ]
     /\ cursor = [ c \in Clients |-> AtStart ]
     /\ mislaid = [ c \in Clients |-> FALSE ]
     /\ flow \in [ Clients -> FlowStates ]
@@ -63,11 +64,12 @@ TypeOK ==
     /\ history.lock \in [ Messages -> [ Turns -> LockStates ] ]
     /\ history.turn \in [ Messages -> Turns ] /\ history.holder \in [ Messages -> SomeClient ]
     /\ history.consumed \in SomeMessages /\ history.buried \in SomeMessages
+    /\ history.dismissed = {} /\ history.aside = {} /\ history.over = {}
     /\ history.unseen \in SomeMessages /\ history.free \in SomeMessages
     /\ history.least \in [ Messages -> Int ] /\ history.most \in [ Messages -> Int ]
     /\ history.outage \in SUBSET Partitions /\ history.alive \in BOOLEAN
     /\ history.deal \in [ state : TxnStates, sends : SomeMessages, settles : SomeMessages,
-                          seen : BOOLEAN, trouble : BOOLEAN ]
+                          defers : {{}}, seen : BOOLEAN, trouble : BOOLEAN ]
     /\ history.walks = NoWalks
     /\ history.bound \in SomeFlows /\ history.standby \in SomeFlows
     /\ history.returned \in SomeFlows /\ history.was \in SomeFlows
@@ -89,15 +91,16 @@ AnyState ==
           num \in [ Messages -> SomeNumber ], by \in [ Messages -> SomeClient ],
           turn \in [ Messages -> Turns ], count \in [ Messages -> 0 .. MaxTries ],
           placed \in [ Messages -> BOOLEAN ], doubt \in [ Messages -> Doubts ],
-          settling \in [ Messages -> BOOLEAN ] :
+          settling \in [ Messages -> BOOLEAN ], reason \in [ Messages -> Reasons ] :
             msg = [ m \in Messages |->
                 [ at |-> at[m], part |-> part[m], num |-> num[m], by |-> by[m],
                   turn |-> turn[m], count |-> count[m], placed |-> placed[m],
-                  doubt |-> doubt[m], settling |-> settling[m] ] ]
+                  doubt |-> doubt[m], settling |-> settling[m],
+                  aside |-> FALSE, over |-> FALSE, reason |-> reason[m] ] ]
     /\ counter \in [ Partitions -> Numbers ]
     /\ \E where \in [ Letters -> SomePartition ] : home = [ k \in Keys |-> where[k] ]
     /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
-                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN ]
+                 doubt : BOOLEAN, doomed : BOOLEAN, missing : BOOLEAN, defers : {{}} ]
     /\ cursor = [ c \in Clients |-> AtStart ]
     /\ mislaid = [ c \in Clients |-> FALSE ]
     /\ flow \in [ Clients -> FlowStates ]
@@ -124,10 +127,11 @@ AnyState ==
                 turn |-> begun, holder |-> holder,
                 shown |-> [ m \in Messages |->
                     IF shown[m] THEN { Spot(part[m], num[m]) } ELSE {} ],
-                consumed |-> consumed, buried |-> buried, unseen |-> unseen, free |-> free,
+                consumed |-> consumed, buried |-> buried, dismissed |-> {},
+                aside |-> {}, over |-> {}, unseen |-> unseen, free |-> free,
                 least |-> least, most |-> most, outage |-> outage, alive |-> alive,
                 deal |-> [ state |-> state, sends |-> sends, settles |-> settles,
-                           seen |-> seen, trouble |-> trouble ],
+                           defers |-> {}, seen |-> seen, trouble |-> trouble ],
                 walks |-> NoWalks, bound |-> bound, standby |-> standby,
                 returned |-> returned, was |-> was, duty |-> duties,
                 timer |-> timer, delay |-> delaying, cancelled |-> cancelled ]
@@ -137,7 +141,8 @@ AnyState ==
 \* place.
 Canonical ==
     /\ \A m \in Messages :
-        /\ msg[m].at \in { "unsent", "refused", "done", "dead" } => msg[m] = Empty(msg[m].at)
+        /\ msg[m].at \in { "unsent", "refused", "done" } => msg[m] = Empty(msg[m].at)
+        /\ IF msg[m].at = "dead" THEN msg[m] = Dead(m, "limit") ELSE msg[m].reason = "-"
         /\ msg[m].at # "locked" => /\ msg[m].by = NoClient
                                    /\ msg[m].doubt = "no" /\ ~msg[m].settling
         /\ msg[m].at = "locked" => msg[m].by # NoClient

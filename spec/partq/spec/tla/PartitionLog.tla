@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS Faults
 
-\* @typeAlias: message = {at: Str, part: Int, num: Int, by: Str, turn: Int, count: Int, placed: Bool, doubt: Str, settling: Bool};
+\* @typeAlias: message = {at: Str, part: Int, num: Int, by: Str, turn: Int, count: Int, placed: Bool, doubt: Str, settling: Bool, aside: Bool, over: Bool, reason: Str};
 PartitionLogTypes == TRUE
 
 VARIABLES
@@ -25,7 +25,8 @@ logVars == << msg, counter >>
 (* at        unsent, refused (the send failed: nothing is stored),          *)
 (*           pending (sent in the open transaction), lagging (committed,    *)
 (*           not yet visible), ready, cached (a front end fetched it and    *)
-(*           no client was given it), locked, done, dead (dead-lettered);   *)
+(*           no client was given it), locked, deferred, done, dead          *)
+(*           (dead-lettered), dead locked (received from there);            *)
 (*           scheduled, due, racing, activated: see Scheduling; unborn: the *)
 (*           activation of a message that was not activated                 *)
 (* part, num where it is stored, and its number there                       *)
@@ -36,12 +37,16 @@ logVars == << msg, counter >>
 (*           and its position is free (RCV-3)                               *)
 (* doubt     no, fault (a fault may have ended the lock; found out later),  *)
 (*           expiry (its time is over, but a transaction settles it)        *)
-(* settling  the open transaction completes it                              *)
+(* settling  the open transaction completes it, or defers it (txn.defers)   *)
+(* aside     it was deferred: so it is again when no lock holds it (RCV-10)  *)
+(* over      its time to live has ended (RCV-15)                            *)
+(* reason    why it is dead-lettered: limit, holder, time (RCV-9)           *)
 (***************************************************************************)
 \* @type: (Str) => $message;
 Empty(at) == [ at |-> at, part |-> NoPartition, num |-> NoNumber,
                by |-> NoClient, turn |-> BeforeFirstTurn, count |-> 0,
-               placed |-> TRUE, doubt |-> "no", settling |-> FALSE ]
+               placed |-> TRUE, doubt |-> "no", settling |-> FALSE,
+               aside |-> FALSE, over |-> FALSE, reason |-> "-" ]
 
 LogInit == /\ msg = [m \in Messages |->
                         Empty(IF m \in Activations THEN "unborn" ELSE "unsent")]
@@ -54,7 +59,7 @@ MaySend(m) == /\ msg[m].at = "unsent"
 \* A refused send stores nothing (KEY-3, KEY-7, ROUTE-5, ROUTE-8).
 NotStored(m) == Empty("refused")
 
-Visible(m) == msg[m].at \in { "ready", "cached", "locked", "scheduled", "due" }
+Visible(m) == msg[m].at \in { "ready", "cached", "locked", "deferred", "scheduled", "due" }
 Stored(m) == Visible(m) \/ msg[m].at \in { "pending", "lagging" }
 
 \* Where a message is that has become visible.

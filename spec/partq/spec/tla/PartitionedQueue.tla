@@ -206,7 +206,7 @@ Receive(c, m) ==
        \/ /\ InCache(m)
           /\ msg' = [ msg EXCEPT ![m] = HandedOver(m, c) ]
        \/ /\ MayTurnOutLost(m)
-          /\ InOrder(m)
+          /\ InOrder(m) /\ Alive(m) /\ ~msg[m].aside
           /\ \E n \in LostCounts(m) :
                 /\ n < MaxTries /\ n <= MaxDeliveryCount
                 /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
@@ -223,7 +223,8 @@ ReceiveAndDelete(c, m) ==
     /\ \E n \in IF MayTurnOutLost(m) THEN LostCounts(m) ELSE { msg[m].count } :
         /\ \/ MayLock(m)
            \/ InCache(m)
-           \/ MayTurnOutLost(m) /\ n < MaxTries /\ n <= MaxDeliveryCount
+           \/ /\ MayTurnOutLost(m) /\ Alive(m) /\ ~msg[m].aside
+              /\ n < MaxTries /\ n <= MaxDeliveryCount
         /\ Record(Consumed(DeliverySeen(history, m), m), Delivered("delete", c, m, n))
     /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ txn' = DoomedBy(m)
@@ -299,16 +300,13 @@ AbandonRejected(c, m, t) ==
     /\ RejectedByLock("abandon", c, m, t)
 
 \* The partition, or the broker, is down, or busy: nothing happens.
-CompleteFails(c, m, t) ==
+SettlingFails(op, c, m, t) ==
     /\ HeldBy(c, m, t)
     /\ ~Serves(msg[m].part) \/ MayBeBusy
-    /\ Nothing("complete", c, m, "refused")
+    /\ Nothing(op, c, m, "refused")
 
-AbandonFails(c, m, t) ==
-    /\ Offers("abandon")
-    /\ HeldBy(c, m, t)
-    /\ ~Serves(msg[m].part) \/ MayBeBusy
-    /\ Nothing("abandon", c, m, "refused")
+CompleteFails(c, m, t) == SettlingFails("complete", c, m, t)
+AbandonFails(c, m, t) == Offers("abandon") /\ SettlingFails("abandon", c, m, t)
 
 \* One request that settles two locks: RCV-14 rejects it if they are of different
 \* partitions.
@@ -375,6 +373,11 @@ PeekSeen(c, ms) ==
 \* PEEK-7: those that are shown as scheduled.
 ShownAsScheduled(ms) == { m \in ms : msg[m].at \in { "scheduled", "due" } }
 
+\* ... and as deferred: while a lock holds it, in this state or not (reading "Deferral").
+ShownAsDeferred(ms) ==
+    { { m \in ms : msg[m].at = "deferred" } \cup held :
+        held \in SUBSET { m \in ms : msg[m].aside /\ msg[m].at = "locked" } }
+
 \* Client c peeks, on from its cursor, and sees the messages ms, all of one
 \* partition (PEEK-3 MAY: of any).  PEEK-6: nothing changes but the cursor.
 Peek(c, ms) ==
@@ -385,10 +388,11 @@ Peek(c, ms) ==
         /\ cursor' = MovedOn(c, from, p, ms)
     /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
     /\ msg' = AfterPeek(ms)
-    /\ Record(PeekSeen(c, ms),
-              [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
-                    !.waiting = ShownAsScheduled(ms),
-                    !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
+    /\ \E deferred \in ShownAsDeferred(ms) :
+        Record(PeekSeen(c, ms),
+               [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
+                     !.waiting = ShownAsScheduled(ms), !.deferred = deferred,
+                     !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
     /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
 
 \* PEEK-4, PEEK-5: nothing, because nothing is left beyond the cursor.
@@ -483,49 +487,57 @@ TxnSendFails(m) ==
     /\ MaySend(m)
     /\ TxnFails("txn send", m)
 
-\* Client c completes m in the transaction: m stays locked until the end.  If a fault
-\* had put the lock in doubt, it is found to hold.
-TxnComplete(c, m, t) ==
+\* Client c settles m in the transaction, `defers` or completes it: m stays locked until
+\* the end.  If a fault had put the lock in doubt, it is found to hold.
+TxnSettles(op, c, m, t, defers) ==
     /\ Open
     /\ HeldBy(c, m, t)
     /\ Serves(msg[m].part)
     /\ SamePartition(m)
+    /\ Enlists(m) => (m \in txn.defers) = defers
     /\ msg' = [ msg EXCEPT ![m].settling = TRUE, ![m].doubt = "no" ]
-    /\ txn' = [ txn EXCEPT !.part = msg[m].part ]
-    /\ Record([ history EXCEPT !.deal.settles = @ \cup {m}, !.lock[m][t] = "held" ],
-              [ Said("txn complete", c, m, "ok") EXCEPT !.turn = t ])
+    /\ txn' = [ txn EXCEPT !.part = msg[m].part, !.defers = IF defers THEN @ \cup {m} ELSE @ ]
+    /\ Record([ history EXCEPT !.deal.settles = @ \cup {m}, !.lock[m][t] = "held",
+                               !.deal.defers = IF defers THEN @ \cup {m} ELSE @ ],
+              [ Said(op, c, m, "ok") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
+TxnComplete(c, m, t) == TxnSettles("txn complete", c, m, t, FALSE)
 
 \* TXN-7: rejected at the second partition.  Where the keys' partition and that
 \* of the lock differ, either verdict (reading "Transactions").
-TxnCompleteInvalid(c, m, t) ==
+TxnSettlingInvalid(op, c, m, t) ==
     /\ Open
     /\ HeldBy(c, m, t)
     /\ Serves(msg[m].part)
     /\ ~SamePartition(m) \/ Mixed(m)
     /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
-    /\ Record(history, [ Said("txn complete", c, m, "invalid") EXCEPT !.turn = t ])
+    /\ Record(history, [ Said(op, c, m, "invalid") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
 
+TxnCompleteInvalid(c, m, t) == TxnSettlingInvalid("txn complete", c, m, t)
+
 \* RCV-8: by a lock that ended, or was never given, nothing is enlisted.
-TxnCompleteRejected(c, m, t) ==
+TxnSettlingRejected(op, c, m, t) ==
     /\ Open
     /\ running
     /\ \/ /\ Offers("stale")
           /\ NotHeld(m, t)
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
           /\ UNCHANGED msg
-          /\ Record(history, [ Said("txn complete", c, m, "lost") EXCEPT !.turn = t ])
+          /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
        \/ /\ HeldBy(c, m, t)
           /\ MayTurnOutLost(m)
           /\ txn' = [ DoomedBy(m) EXCEPT !.doubt = TRUE ]
           /\ \E n \in LostCounts(m) : \E r \in AfterLock(m, n, FALSE) :
                 /\ msg' = [ msg EXCEPT ![m] = r ]
                 /\ Record(Buried(LockOver(history, m, t), m, r.at = "dead"),
-                          [ Said("txn complete", c, m, "lost") EXCEPT !.turn = t ])
+                          [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
-TxnCompleteFails(c, m, t) ==
+TxnCompleteRejected(c, m, t) == TxnSettlingRejected("txn complete", c, m, t)
+
+TxnSettlingFails(op, c, m, t) ==
     /\ Offers("transaction")
     /\ HeldBy(c, m, t)
     /\ \/ /\ Open
@@ -533,8 +545,10 @@ TxnCompleteFails(c, m, t) ==
           /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
        \/ /\ Ended
           /\ UNCHANGED txn
-    /\ Record(history, [ Said("txn complete", c, m, "refused") EXCEPT !.turn = t ])
+    /\ Record(history, [ Said(op, c, m, "refused") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
+
+TxnCompleteFails(c, m, t) == TxnSettlingFails("txn complete", c, m, t)
 
 \* A message of the transaction gets its number (freedom "early").
 NumberEarly(m) ==
@@ -547,8 +561,8 @@ NumberEarly(m) ==
         /\ Record(StoredAt(history, m, p, counter[p]), Said("number", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars >>
 
-\* What clients know when the commit was ok: all was accepted, and all settled (or
-\* cancelled).
+\* What clients know when the commit was ok: all was accepted, and all settled (completed,
+\* deferred, cancelled).
 \* @type: ($history) => $history;
 CommitSeen(h) ==
     [ CancelSeen(h, h.deal.settles \cap Scheduled) EXCEPT
@@ -556,7 +570,10 @@ CommitSeen(h) ==
         !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "accepted" ELSE @[m] ],
         !.place = [ m \in Messages |-> IF msg[m].at = "pending"
                         THEN [ part |-> msg[m].part, num |-> NumberAtCommit(m) ] ELSE @[m] ],
-        !.consumed = @ \cup h.deal.settles,
+        !.consumed = @ \cup (h.deal.settles \ h.deal.defers),
+        !.aside = (@ \ h.deal.settles) \cup (h.deal.defers \ h.consumed),
+        !.most = IF h.deal.defers = {} THEN @
+                 ELSE [ m \in Messages |-> IF m \in h.deal.defers THEN More(@[m]) ELSE @[m] ],
         !.lock = [ m \in Messages |-> IF m \notin h.deal.settles THEN @[m]
                     ELSE [ t \in Turns |-> IF @[m][t] \in {"held", "doubt"}
                                            THEN "ended" ELSE @[m][t] ] ] ]
@@ -569,7 +586,7 @@ Commit ==
     /\ ~txn.doomed
     /\ \A p \in Involved : up[p]
     /\ \E at \in { "ready" } \cup (IF May("lag") /\ Pending # {} THEN { "lagging" } ELSE {}) :
-          msg' = Committed(at)
+          msg' \in AfterCommit(at)
     /\ counter' = CountersAtCommit
     /\ txn' = NoWork("committed")
     /\ Record(CommitSeen(history), Said("commit", NoClient, 0, "ok"))

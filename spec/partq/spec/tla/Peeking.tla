@@ -24,11 +24,14 @@ PeekingInit == /\ cursor = [ c \in Clients |-> AtStart ]
 \* The cursors that client c's next peek may go by.
 CursorsOf(c) == { cursor[c] } \cup (IF mislaid[c] THEN { AtStart } ELSE {})
 
-\* PEEK-7: active, locked and scheduled messages are visible.
+\* PEEK-7: active, locked, deferred and scheduled messages are visible.
 \* @type: (Int, Int, Int -> Int) => Bool;
 Beyond(m, p, from) == /\ Visible(m)
                       /\ msg[m].part = p
                       /\ IF from[p] = NoNumber THEN TRUE ELSE Before(from[p], msg[m].num)
+
+\* What is over, and nobody holds, a peek may show or leave out (reading "Expiry").
+MayLeaveOut(m) == ~Alive(m) /\ msg[m].at # "locked"
 
 \* PEEK-2: "within one answer and one partition no live, older, visible message
 \* is skipped".  PEEK-4: at most the number asked; fewer is allowed.
@@ -36,12 +39,12 @@ Beyond(m, p, from) == /\ Visible(m)
 OldestOf(ms, p, from) ==
     /\ \A m \in ms : Beyond(m, p, from)
     /\ \A m \in ms : \A n \in Messages :
-          Beyond(n, p, from) /\ Before(msg[n].num, msg[m].num) => n \in ms
+          Beyond(n, p, from) /\ Before(msg[n].num, msg[m].num) => n \in ms \/ MayLeaveOut(n)
 
 \* PEEK-4: "none although messages match is a violation".
 \* @type: (Int -> Int) => Bool;
 NothingBeyond(from) ==
-    \A p \in Partitions : Serves(p) => \A m \in Messages : ~Beyond(m, p, from)
+    \A p \in Partitions : Serves(p) => \A m \in Messages : ~Beyond(m, p, from) \/ MayLeaveOut(m)
 
 LastOf(ms) == CHOOSE m \in ms :
     \A n \in ms : n # m => Before(msg[n].num, msg[m].num)

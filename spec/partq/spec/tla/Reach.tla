@@ -4,7 +4,7 @@
 (* reached; TLC must refute it (Reach*.cfg).  A requirement that holds only *)
 (* because nothing happens would be found out here.                         *)
 (***************************************************************************)
-EXTENDS Scheduling, Requirements
+EXTENDS Scheduling, Expiry, Requirements
 
 \* The entity is drained after all messages were accepted (RCV-2 is judged).
 NeverDrained == ~(answer.op = "drained" /\ Accepted = Messages)
@@ -23,6 +23,49 @@ NeverKept == ~(answer.op = "complete" /\ answer.out = "ok"
 
 \* ... and to be lost.
 NeverLost == ~(answer.op = "complete" /\ answer.out = "lost")
+
+\* A client is given a dead letter of each reason, and the dead-letter queue is emptied.
+NeverDismissed == ~(answer.op = "receive dead" /\ answer.m \in history.dismissed)
+NeverGivenUp == ~(answer.op = "receive dead" /\ answer.out = "ok" /\ answer.reasons[answer.m] = "limit")
+NeverDeadDrained == ~(answer.op = "dead drained" /\ history.buried = Messages)
+
+\* A message that was deferred is received by number, given back, and received so again.
+NeverAsideAgain == ~(answer.op = "receive deferred" /\ \E m \in answer.ms : history.least[m] > 0)
+
+\* To defer is no delivery; to defer is one; it exhausts the message.
+NeverAsideUncounted == ~(answer.op = "receive deferred" /\ \E m \in answer.ms :
+    answer.counts[m] < history.most[m])
+NeverAsideCounted == ~(answer.op = "receive deferred" /\ \E m \in answer.ms :
+    answer.counts[m] > history.least[m])
+NeverAsideBuried == ~(answer.op = "defer" /\ history.buried # {})
+
+\* One answer holds two deferred messages; a younger one is consumed before an older that
+\* is deferred (RCV-3); a call names two partitions; a peek shows what is locked as deferred.
+NeverTwoByNumber == ~(answer.op = "receive deferred" /\ Cardinality(answer.ms) = 2)
+NeverOvertakenAside == ~(\E x, y \in Messages :
+    OlderPlace(x, y) /\ x \in history.aside /\ y \in history.consumed)
+NeverAcross == ~(answer.op = "receive deferred" /\ answer.out = "invalid")
+NeverShownAside == ~(answer.op = "peek" /\ \E m \in answer.deferred : HeldLock(m))
+
+\* A commit defers, and the message is received by number; a fault ends such a lock.
+NeverTxnAside == ~(answer.op = "receive deferred" /\ answer.ms \cap history.deal.defers # {})
+NeverLostAside == ~(answer.op = "receive deferred" /\ answer.out = "ok"
+    /\ \E m \in answer.ms : history.most[m] > history.least[m] + 1)
+
+\* The entity is empty though nobody took a message, for its time to live had ended; one is
+\* completed after that; one is given out of a cache after that.
+NeverExpired == ~(answer.op = "drained" /\ history.over \ history.consumed # {})
+NeverCompletedLate == ~(answer.op = "complete" /\ answer.out = "ok" /\ answer.m \in history.over)
+NeverGivenLate == ~(answer.op = "receive" /\ answer.out = "ok" /\ answer.m \in history.over)
+
+\* A peek shows a message whose time to live has ended; another leaves it out.
+NeverShownLate == ~(answer.op = "peek" /\ answer.ms \cap history.over # {})
+NeverLeftOut == ~(answer.op = "peek" /\ answer.out = "nothing"
+    /\ \E m \in history.over : msg[m].at = "ready")
+
+\* What is over moves to the dead-letter queue, and is received there.
+NeverBuriedLate == ~(answer.op = "receive dead" /\ answer.out = "ok"
+    /\ answer.reasons[answer.m] = "time")
 
 \* A message is delivered with the maximum count, and one is dead-lettered there (RCV-9).
 NeverAtMaximum == ~(answer.op = "receive" /\ answer.out = "ok"

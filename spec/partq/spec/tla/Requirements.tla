@@ -17,8 +17,13 @@ SamePlace(x, y) == PlaceOf(x).part = PlaceOf(y).part
 ShownPartitions(m) == { o.part : o \in history.shown[m] }
 ShownNumbers(m) == { o.seq : o \in history.shown[m] }
 
-\* What is there for certain: accepted, and not completed, deleted, or dead-lettered.
-Live == Accepted \ (history.consumed \cup history.buried)
+HeldLock(m) == \E t \in Turns : history.lock[m][t] = "held"
+MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
+
+\* What is there for certain: accepted, and not completed, deleted, or dead-lettered, nor
+\* over while no client holds it.
+Live == Accepted \ (history.consumed \cup history.buried
+                     \cup { m \in history.over : ~HeldLock(m) })
 
 \* Reading "Peeking": certainly live and visible.  What a transaction sent may lag
 \* until one of its messages has been seen; what is in a partition that is down is
@@ -40,14 +45,11 @@ OlderPlace(x, y) == /\ SamePlace(x, y)
 \* settlement by its lock is accepted no source says.
 MaySettleAlready(m) == m \in history.deal.settles /\ history.deal.state = "open"
 
-HeldLock(m) == \E t \in Turns : history.lock[m][t] = "held"
-MaybeHeld(m) == \E t \in Turns : history.lock[m][t] \in { "held", "doubt" }
-
 \* A lock that was held ends, or comes in doubt, for a reason.
 EndsForAReason(m) ==
-    \/ answer'.op \in { "complete", "abandon" } /\ answer'.m = m /\ answer'.out = "ok"
+    \/ answer'.op \in Settlements \cup DeadSettlements /\ answer'.m = m /\ answer'.out = "ok"
     \/ answer'.op = "complete both" /\ m \in answer'.ms
-    \/ answer'.op = "expire" /\ answer'.m = m /\ LocksExpire
+    \/ answer'.op \in { "expire", "expire dead" } /\ answer'.m = m /\ LocksExpire
     \/ answer'.op = "commit" /\ m \in history.deal.settles
     \/ answer'.op = "partition down" /\ PlaceOf(m).part \in history'.outage \ history.outage
     \/ answer'.op = "kill"
@@ -57,9 +59,13 @@ EndsForAReason(m) ==
 
 \* The step delivers a message, or shows some.
 Delivers == answer'.op \in { "receive", "delete" } /\ answer'.out = "ok"
+ByNumber == answer'.op = "receive deferred" /\ answer'.out = "ok"
+FromDead == answer'.op = "receive dead" /\ answer'.out = "ok"
+Hands == Delivers \/ ByNumber \/ FromDead
 Peeks == answer'.op = "peek" /\ answer'.out # "refused"
-Shows == Delivers \/ Peeks
-Settles == answer'.op \in { "complete", "abandon", "txn complete" }
+PeeksDead == answer'.op = "peek dead"
+Shows == Hands \/ Peeks \/ PeeksDead
+Settles == answer'.op \in Settlements \cup TxnSettlements
 
 \* The instant at which a message is taken out of its partition: received, or
 \* fetched by a front end (then its lock's clock shows it: RCV-13).
@@ -118,7 +124,11 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
             /\ \E a, b \in answer'.ms : ~SamePlace(a, b)
        \/ answer'.op = "bind" /\ answer'.by \in history.bound
        \/ answer'.op = "unbind" /\ answer'.by \notin history.bound
-       \/ answer'.op \in { "txn complete", "txn cancel" } /\ Partitioned
+       \/ /\ answer'.op = "receive deferred"
+          /\ \/ Partitioned /\ \E a, b \in answer'.named : ~SamePlace(a, b)
+             \/ \E n \in answer'.named :
+                    n \notin history.aside \/ MaybeHeld(n) \/ n \in history.over
+       \/ answer'.op \in TxnSettlements \cup { "txn cancel" } /\ Partitioned
             /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
 (***************************************************************************)
@@ -173,7 +183,7 @@ InTheWay ==
 Untroubled ==
     /\ history.deal.state = "open" /\ ~history.deal.trouble
     /\ answer'.op = "txn cancel" => answer'.m \in CertainlyVisible
-    /\ answer'.op \in { "txn complete", "txn cancel" } => answer'.m \notin history.deal.settles
+    /\ answer'.op \in TxnSettlements \cup { "txn cancel" } => answer'.m \notin history.deal.settles
     /\ answer'.op = "commit" => \A m \in history.deal.sends :
             m \notin TwoKeys /\ (Partitioned => Keyed(m))
 
@@ -181,7 +191,7 @@ Untroubled ==
 \* a settlement, a commit or a rollback is refused only while some partition is down, and
 \* the operation's own is not known to be up; of several messages, that of one of them;
 \* of a keyless message, all are down.
-ROUTE_7 == [][ /\ \/ answer'.op \in SendOps \cup BatchOps \cup { "complete", "abandon" }
+ROUTE_7 == [][ /\ \/ answer'.op \in SendOps \cup BatchOps \cup Settlements
                   \/ answer'.op = "cancel" /\ answer'.m \in CertainlyVisible
                   \/ answer'.op \in TxnOps /\ Untroubled
                /\ answer'.out = "refused"
@@ -266,7 +276,9 @@ RCV_1 == [][ Shows => \A m \in answer'.ms :
 
 \* RCV-2 (A): "no loss: an accepted message stays ... until completed, deleted on
 \* receive or expired"; judged after a drain.
-RCV_2 == [][ answer'.op = "drained" => Live = {} ]_ghostVars
+RCV_2 == [][
+    /\ answer'.op = "drained" => Live = {}
+    /\ answer'.op = "dead drained" => history.buried \subseteq history.consumed ]_ghostVars
 
 \* RCV-2 (A): "an accepted message stays receivable": it is received in the end, or is
 \* gone, if faults end, the broker goes on and clients receive.
@@ -288,7 +300,7 @@ RCV_3 == [][ Takes /\ ~HasFlows /\ answer'.m \notin history.free =>
 \* lock that holds settles, ends for a reason only, and with flows is its flow's
 \* alone (reading "Locks").
 RCV_6 == [][
-    /\ Delivers => ~HeldLock(answer'.m)
+    /\ Hands => \A m \in answer'.ms : ~HeldLock(m)
     /\ Settles /\ answer'.out = "lost" /\ ~MaySettleAlready(answer'.m) =>
             history.lock[answer'.m][answer'.turn] # "held"
     /\ \A m \in Messages, t \in Turns :
@@ -298,37 +310,58 @@ RCV_6 == [][
 
 \* RCV-7 (A): "a completed, or received-and-deleted, message is never delivered
 \* again".
-RCV_7 == [][ Delivers => answer'.m \notin history.consumed ]_ghostVars
+RCV_7 == [][ Hands => answer'.ms \cap history.consumed = {} ]_ghostVars
 
 \* RCV-8 (D): "settling or renewing with a lost lock is rejected, and changes
 \* nothing"; so is one by a lock that nobody was given (reading "Locks"): each lock has
 \* a token of its own, or a lost one would settle.
 RCV_8 == [][ ~HasFlows /\ answer'.out = "ok" =>
-    /\ answer'.op = "receive" =>
-            history'.lock[answer'.m][history'.turn[answer'.m]] = "held"
+    /\ answer'.op \in { "receive", "receive deferred" } => \A m \in answer'.ms :
+            history'.lock[m][history'.turn[m]] = "held"
     /\ Settles => history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
     /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m) ]_ghostVars
 
+\* The reason that m is in the dead-letter queue, as far as it is known.
+\* @type: (Int, Str) => Bool;
+IsWhy(m, why) ==
+    IF m \in history.dismissed THEN why = "holder"
+    ELSE \/ why = "limit" /\ history.most[m] >= MaxDeliveryCount
+         \/ why = "time" /\ m \in history.over
+
 \* RCV-9 (D): "abandon and lock expiry raise the delivery count by one; beyond the
-\* maximum the message moves to the dead-letter queue".
+\* maximum the message moves to the dead-letter queue with its reason"; its holder may
+\* say so before, and what is over may move there, too (reading "Expiry").
 RCV_9 == [][
-    /\ Delivers /\ CountsDeliveries =>
-            LET n == answer'.counts[answer'.m] IN
-            /\ history.least[answer'.m] <= n /\ n <= history.most[answer'.m]
+    /\ (Delivers \/ ByNumber) /\ CountsDeliveries => \A m \in answer'.ms :
+            LET n == answer'.counts[m] IN
+            /\ history.least[m] <= n /\ n <= history.most[m]
             /\ n <= MaxDeliveryCount
-            /\ answer'.m \notin history.buried
-    /\ \A m \in history'.buried : history'.most[m] >= MaxDeliveryCount ]_ghostVars
+            /\ m \notin history.buried
+    /\ FromDead \/ PeeksDead => \A m \in answer'.ms :
+            m \in history.buried /\ IsWhy(m, answer'.reasons[m])
+    /\ \A m \in history'.buried : \/ history'.most[m] >= MaxDeliveryCount
+                                  \/ m \in history'.dismissed \cup history'.over ]_ghostVars
+
+\* RCV-10 (A20, I): "a deferred message is delivered only by its sequence number; one call
+\* may not name numbers of different partitions".
+RCV_10 == [][
+    /\ Delivers => answer'.m \notin history.aside
+    /\ ByNumber => answer'.ms \subseteq answer'.named \cap history.aside
+    /\ answer'.op = "receive deferred" /\ answer'.out \in { "ok", "nothing" } /\ Partitioned =>
+            \A m, n \in answer'.named : SamePlace(m, n) ]_ghostVars
 
 \* What a message is to a client of a queue without partitions, and what becomes of it.
 \* @type: ($history, Int) => Str;
 FlatState(h, m) == IF m \in h.consumed THEN "gone"
                    ELSE IF m \in h.buried THEN "gone"
                    ELSE IF \E t \in Turns : h.lock[m][t] \in {"held", "doubt"} THEN "locked"
+                   ELSE IF m \in h.aside THEN "aside"
                    ELSE IF h.sent[m] \in { "accepted", "expected" } THEN "there"
                    ELSE "absent"
 \* @type: Set(<<Str, Str>>);
 FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
-               <<"locked", "there">>, <<"locked", "gone">> }
+               <<"locked", "there">>, <<"locked", "gone">>,
+               <<"locked", "aside">>, <<"aside", "locked">>, <<"aside", "gone">> }
 
 \* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
 \* identity aside, is one that a non-partitioned entity (with free order across
@@ -341,6 +374,17 @@ RCV_12 == [][ ~HasFlows =>
             LET now == FlatState(history, m)
                 then == FlatState(history', m)
             IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
+
+\* RCV-15 (D): "a message is not delivered once its time to live ended; a locked one is
+\* unaffected until its lock ends.  A dead-letter queue has no time to live."
+RCV_15 == [][
+    /\ Takes => answer'.m \notin history.over
+    /\ ByNumber => answer'.ms \cap history.over = {}
+    /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.over
+              /\ ~MaySettleAlready(answer'.m) =>
+            history.lock[answer'.m][answer'.turn] # "held"
+    /\ answer'.op = "dead drained" =>
+            history.buried \cap history.over \subseteq history.consumed ]_ghostVars
 
 \* RCV-14 (I): "one settlement request naming locks of different partitions is
 \* rejected".
@@ -391,8 +435,7 @@ TXN_8 == [](\A m \in history.deal.sends, n \in Messages :
 
 \* TXN-10 (D): "a transaction ends once: after a commit or rollback that was ok no
 \* further operation, commit or rollback in it succeeds".
-TXN_10 == [][ /\ answer'.op \in TxnSendOps \cup { "txn complete", "txn cancel", "commit",
-                                                  "rollback" }
+TXN_10 == [][ /\ answer'.op \in TxnOps
               /\ answer'.out = "ok"
               => history.deal.state = "open" ]_ghostVars
 
@@ -421,10 +464,10 @@ PEEK_2 == [][ Peeks /\ Partitioned =>
 
 \* PEEK-4 (A, I): "at most the number asked ... none although messages match is a
 \* violation" (at the first peek of a cursor).
-PEEK_4 == [][ Peeks =>
-    /\ Cardinality(answer'.ms) <= PeekMax
-    /\ answer'.ms = {} /\ history.walks[answer'.by] = { {} } =>
-          CertainlyVisible = {} ]_ghostVars
+PEEK_4 == [][
+    /\ Peeks \/ PeeksDead => Cardinality(answer'.ms) <= PeekMax
+    /\ Peeks /\ answer'.ms = {} /\ history.walks[answer'.by] = { {} } => CertainlyVisible = {}
+    /\ PeeksDead /\ answer'.ms = {} => history.buried \subseteq history.consumed ]_ghostVars
 
 \* PEEK-5 (A): "repeated peeks reach every live message, then return none"; no
 \* message comes twice in one walk.
@@ -439,12 +482,16 @@ PEEK_5 == [][ Peeks =>
 PEEK_6 == [][ Peeks => \A m \in answer'.ms :
     answer'.counts[m] <= history.most[m] ]_ghostVars
 
-\* PEEK-7 (M, D): "active, locked ... and scheduled messages are visible with their
-\* state": what a client holds is not left out, and what waits for its time is shown as
-\* scheduled, and nothing else is.
-PEEK_7 == [][ Peeks => answer'.waiting = answer'.ms \cap Scheduled /\ \E w \in history.walks[answer'.by] :
-    \A m \in answer'.ms : \A x \in CertainlyVisible :
-        HeldLock(x) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
+\* PEEK-7 (M, D): "active, locked, deferred and scheduled messages are visible with their
+\* state": what a client holds, or deferred, is not left out; what waits for its time is
+\* shown as scheduled, what was deferred as deferred (while a lock holds it, or not), and
+\* nothing else is.
+PEEK_7 == [][ Peeks =>
+    /\ answer'.waiting = answer'.ms \cap Scheduled
+    /\ answer'.deferred \subseteq answer'.ms \cap history.aside
+    /\ \A m \in (answer'.ms \cap history.aside) \ answer'.deferred : MaybeHeld(m)
+    /\ \E w \in history.walks[answer'.by] : \A m \in answer'.ms : \A x \in CertainlyVisible :
+        (HeldLock(x) \/ x \in history.aside) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
             => x \in answer'.ms ]_ghostVars
 
 (***************************************************************************)

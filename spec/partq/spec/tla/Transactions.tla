@@ -5,7 +5,7 @@
 (***************************************************************************)
 EXTENDS Delivery
 
-\* @typeAlias: transaction = {state: Str, key: Str, part: Int, doubt: Bool, doomed: Bool, missing: Bool};
+\* @typeAlias: transaction = {state: Str, key: Str, part: Int, doubt: Bool, doomed: Bool, missing: Bool, defers: Set(Int)};
 TransactionTypes == TRUE
 
 VARIABLES
@@ -23,10 +23,11 @@ VARIABLES
 (*          not refused at once, or a lock that it settles was lost         *)
 (* missing  what it settles was settled otherwise meanwhile: the commit may *)
 (*          be refused for that                                             *)
+(* defers   of what it settles, what it does not complete but defers        *)
 (***************************************************************************)
 \* @type: (Str) => $transaction;
 NoWork(state) == [ state |-> state, key |-> NoKey, part |-> NoPartition,
-                   doubt |-> FALSE, doomed |-> FALSE, missing |-> FALSE ]
+                   doubt |-> FALSE, doomed |-> FALSE, missing |-> FALSE, defers |-> {} ]
 
 TransactionsInit == txn = NoWork("none")
 
@@ -89,7 +90,15 @@ Committed(at) ==
         IF msg[m].at = "pending"
         THEN [ msg[m] EXCEPT !.at = IF at = "ready" THEN Arrival(m) ELSE at,
                              !.num = NumberAtCommit(m) ]
-        ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
+        ELSE IF ~msg[m].settling THEN msg[m]
+        ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m) ]
+
+\* What it defers may be counted, or not.
+AfterCommit(at) ==
+    LET then == Committed(at)
+        countable == { m \in txn.defers : msg[m].settling /\ msg[m].count < MaxDeliveryCount }
+    IN { [ m \in Messages |-> IF m \in counted THEN [ then[m] EXCEPT !.count = Raised(@) ]
+                              ELSE then[m] ] : counted \in SUBSET countable }
 
 \* TXN-5: "none after rollback; settlements likewise, and after rollback the
 \* same lock still settles".  A lock whose time ended meanwhile gives its
