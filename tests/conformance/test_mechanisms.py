@@ -21,7 +21,7 @@ ROOMS: Final = ("history", "workload", "adapters", "execution", "evaluation", "o
 WORDS: Final = re.compile(
     r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl)(s|d|r?red)?(?![a-z])", re.IGNORECASE
 )
-"""The mechanisms that have a folder in every room."""
+"""The mechanisms that have a part in every room."""
 
 NAMING: Final[Mapping[str, str]] = {
     "machine.py": "what is scheduled may be so in a transaction",

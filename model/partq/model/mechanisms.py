@@ -14,21 +14,21 @@ from types import ModuleType
 from typing import Final
 
 MECHANISMS: Final = (
+    "routing",
     "sequencing",
     "locks",
     "settling",
-    "routing",
-    "faults",
-    "transactions",
-    "admission",
-    "domains",
     "delivery",
     "peeking",
+    "transactions",
     "scheduling",
     "deferral",
     "expiry",
     "deadletters",
     "rebalancing",
+    "faults",
+    "domains",
+    "admission",
 )
 """The mechanisms that are built, in the order in which what they add is put together: of two that add to the
 same, the later one sees what the earlier one made of it."""

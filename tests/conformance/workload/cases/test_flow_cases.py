@@ -9,12 +9,12 @@ import pytest
 from partq.conformance.adapters.reference import Reference
 from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.execution.runner import run
+from partq.conformance.mechanisms.rebalancing import programs as rebalancing
 from partq.conformance.screens.flows import deliveries as flows
 from partq.conformance.screens.flows import order as flow_order
 from partq.conformance.screens.flows import ownership
 from partq.conformance.screens.flows import rebalancing as rebalancing_screen
 from partq.conformance.verdict import Status
-from partq.conformance.workload.cases import rebalancing
 from partq.conformance.workload.cases.case import Case
 
 SCREENS = (ownership, flows, flow_order, rebalancing_screen)

@@ -11,7 +11,6 @@ _PLACES: Final = (
     "partq/model/{name}/[a-z]*.py",
     "partq/conformance/mechanisms/{name}/[a-z]*.py",
     "partq/conformance/workload/operations/{name}.py",
-    "partq/conformance/workload/cases/{name}.py",
     "partq/reference_impl/{name}.py",
     "partq/reference_impl/mutants/{name}.py",
     "partq/spec/tla/{Name}.tla",

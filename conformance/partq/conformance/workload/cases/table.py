@@ -1,4 +1,4 @@
-"""All directed cases by name, in reading order: those of the files here, and those of each mechanism."""
+"""All directed cases by name, in the order of mechanisms."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ from types import MappingProxyType
 from typing import Final
 
 from partq.conformance.of_mechanisms import given
-from partq.conformance.workload.cases import (
-    connections,
-    delivery,
-    domains,
-    peeking,
-    rebalancing,
-    routing,
-    sequencing,
-    transactions,
-)
 from partq.conformance.workload.cases.case import Case
 
 
@@ -29,15 +19,5 @@ def _by_name(*groups: Iterable[Case]) -> Mapping[str, Case]:
     return MappingProxyType(found)
 
 
-ALL_CASES: Final = _by_name(
-    routing.CASES,
-    sequencing.CASES,
-    delivery.CASES,
-    peeking.CASES,
-    transactions.CASES,
-    *given("programs", "CASES").values(),
-    rebalancing.CASES,
-    connections.CASES,
-    domains.CASES,
-)
+ALL_CASES: Final = _by_name(*given("programs", "CASES").values())
 """Every case by its name."""

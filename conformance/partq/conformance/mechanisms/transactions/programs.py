@@ -1,4 +1,4 @@
-"""Transactions: TXN on the azure profiles."""
+"""Cases. Transactions: TXN on the azure profiles."""
 
 from __future__ import annotations
 

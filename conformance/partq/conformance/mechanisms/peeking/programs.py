@@ -1,4 +1,4 @@
-"""Browsing: PEEK on the azure profiles."""
+"""Cases. Browsing: PEEK on the azure profiles."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Locks that end with their client's connection: ROUTE, RCV, REB-3 and ORD on the RabbitMQ profile."""
+"""Cases. Locks that end with their client's connection: ROUTE, RCV, REB-3 and ORD on the RabbitMQ profile."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from partq.conformance.workload.cases.case import Case
-from partq.conformance.workload.cases.domains import leaving
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
     disconnect,
+    leaving,
     message,
     program,
     receive,

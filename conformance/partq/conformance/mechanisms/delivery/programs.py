@@ -1,4 +1,4 @@
-"""Receiving and settling: RCV on the azure profiles."""
+"""Cases. Receiving and settling: RCV on the azure profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues of any vendor, and order domains: KEY-2, KEY-9, ROUTE, RCV and ORD."""
+"""Cases. Queues of any vendor, and order domains: KEY-2, KEY-9, ROUTE, RCV and ORD."""
 
 from __future__ import annotations
 
@@ -8,39 +8,35 @@ from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
-    disconnect,
+    leaving,
     message,
     pass_time,
     program,
     receive,
     restart,
     send,
+    sends,
 )
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Program
 
 QUEUES: Final = ("partitioned-queue", "ordered-queue")
 KEYS: Final = ("red", "green", "blue", "white", "black")
 
 
-def _sends(first: int, last: int, *keys: str) -> tuple[Step, ...]:
-    """Of each key the messages with these numbers."""
-    return tuple(send("c1", message(f"{key}{n}", key)) for n in range(first, last) for key in keys)
-
-
 def _keys(profile: str) -> Program:
     ends = (step for _ in range(6) for step in (receive("c1", 20), complete("c1", *range(20))))
     others = (send("c2", message(f"{key}-too", key)) for key in KEYS)
-    return program(profile, *_sends(0, 4, *KEYS), *others, send("c2", message("m")), *ends)
+    return program(profile, *sends(0, 4, *KEYS), *others, send("c2", message("m")), *ends)
 
 
 def _locks(profile: str) -> Program:
-    held = (*_sends(0, 1, "red"), receive("c1"), receive("c2"), pass_time(), receive("c2"))
+    held = (*sends(0, 1, "red"), receive("c1"), receive("c2"), pass_time(), receive("c2"))
     return program(profile, *held, complete("c2"), receive("c1"))
 
 
 def _in_order(profile: str) -> Program:
     ends = (step for _ in range(8) for step in (receive("c2", 1), complete("c2", 0)))
-    return program(profile, *_sends(0, 8, "red"), *ends)
+    return program(profile, *sends(0, 8, "red"), *ends)
 
 
 def _in_flight(profile: str) -> Program:
@@ -50,38 +46,24 @@ def _in_flight(profile: str) -> Program:
         for holder, other in (("c1", "c2"), ("c2", "c1"))
         for step in (receive(holder), receive(other, 5), complete(holder, 0))
     )
-    return program(profile, *_sends(0, 4, "red"), *turns, receive("c1"), complete("c1"))
+    return program(profile, *sends(0, 4, "red"), *turns, receive("c1"), complete("c1"))
 
 
 def _came_back(profile: str) -> Program:
     """The first message is abandoned, and then left to expire, while others of its key wait."""
     return program(
         profile,
-        *_sends(0, 4, "red"),
+        *sends(0, 4, "red"),
         *(receive("c1"), abandon("c1"), receive("c2"), pass_time(), receive("c1")),
         *(step for _ in range(4) for step in (complete("c1", 0), receive("c1"))),
     )
 
 
-def leaving(profile: str) -> Program:
-    """Consumers leave with one message or with many, some settled or none, with a standby or
-    without; twice each, so that every way to leave has its turn."""
-    steps: list[Step] = []
-    for n in range(8):
-        going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
-        steps += _sends(3 * n, 3 * n + 3, "red", "green")
-        steps += [receive(staying)] if n % 4 < 2 else []
-        steps += [receive(going, (1, 20)[n // 2 % 2]), *([complete(going, 0)] if n > 3 else [])]
-        steps += [disconnect(going), receive(staying, 20), complete(staying, *range(20))]
-        steps += [receive(staying, 20), complete(staying, *range(20))]
-    return program(profile, *steps)
-
-
 def _restart(profile: str) -> Program:
     """The broker is killed when some messages are finished, some are locked, and others wait."""
     ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
-    before = (*_sends(0, 3, *KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
-    return program(profile, *before, *restart(), *_sends(3, 4, *KEYS), pass_time(), *ends)
+    before = (*sends(0, 3, *KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
+    return program(profile, *before, *restart(), *sends(3, 4, *KEYS), pass_time(), *ends)
 
 
 CASES: Final = (

@@ -1,4 +1,4 @@
-"""Sequence numbers and enqueued times: SEQ on the azure profiles."""
+"""Cases. Sequence numbers and enqueued times: SEQ on the azure profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and the partitions they lead to: KEY and ROUTE on the azure profiles."""
+"""Cases. Keys and the partitions they lead to: KEY and ROUTE on the azure profiles."""
 
 from __future__ import annotations
 

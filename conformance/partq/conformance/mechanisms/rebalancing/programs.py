@@ -1,4 +1,4 @@
-"""Flows and partitions: REB, and keys that show only by the flows they come through (KEY-8, ROUTE)."""
+"""Cases. Flows and partitions: REB, and keys that show only by the flows they come through (KEY-8, ROUTE)."""
 
 from __future__ import annotations
 

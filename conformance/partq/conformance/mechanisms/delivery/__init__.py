@@ -1,0 +1,1 @@
+"""What a receive may hand out, and what an answer tells (RCV)."""

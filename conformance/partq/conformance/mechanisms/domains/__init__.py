@@ -1,0 +1,1 @@
+"""Order domains (ORD): what may be delivered while others of its domain wait."""

@@ -1,0 +1,1 @@
+"""Outages, kills and lost front ends, and the time that passes."""

@@ -1,0 +1,1 @@
+"""Flows, and which of them has which partition (REB)."""

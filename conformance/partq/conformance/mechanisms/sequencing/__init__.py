@@ -1,0 +1,1 @@
+"""The numbers that messages get in their partition (SEQ)."""
