@@ -36,6 +36,12 @@ def test_a_paused_partition_holds_what_is_unsettled() -> None:
     assert clues(cancelled).pauses == [(1, ("key a", "key b"))]
 
 
+def test_what_is_settled_while_a_handoff_is_told_of_may_have_been_waited_for() -> None:
+    told_meanwhile = f"{PAUSED}c complete k @11s-13s\nenv assignment 2 f unassigned @12s\n"
+
+    assert clues(told_meanwhile).pauses == [(1, ("key b",))]
+
+
 def test_what_is_delivered_first_does_not_wait_behind_what_is_older() -> None:
     lost = f"{TAKEN}c unbind f\nd bind g\nenv advance 20s\n"
     back = f"{TAKEN}c abandon l\nc receive 1 flow=f -> m1 lock=n\nc unbind f\nd bind g\nenv advance 20s\n"

@@ -28,6 +28,12 @@ ROUNDS: Final = 100
 """How often each group may move to a better place."""
 
 
+Span = tuple[int, int]
+"""From when to when, ns."""
+
+NEVER: Final[Span] = (FOREVER, FOREVER)
+
+
 class Delivered(NamedTuple):
     """A delivery of a message: its group, between what instants it was sent and delivered, in which record
     and at which place of the answer, to which flow, with which lock, and whether it was known to be a
@@ -35,8 +41,8 @@ class Delivered(NamedTuple):
 
     id: str
     group: str
-    sent: tuple[int, int]
-    received: tuple[int, int]
+    sent: Span
+    received: Span
     record: int
     rank: int
     flow: str | None
@@ -84,7 +90,7 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
                 continue
             mine = owned.get(delivery.flow or "", ())
             masks[delivery.group] &= _reachable(mine, delivery, None)
-            likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, FOREVER))
+            likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, NEVER)[0])
     abandoned = (effect.action.locks for effect in effects if effect.action.op in RETURNS)
     apart = _apart(deliveries, frozenset(chain.from_iterable(abandoned)))
     likely = {group: likely[group] or masks[group] for group in masks}
@@ -218,7 +224,8 @@ def _pauses(
         passed = effect.action.state == "unassigned" and not whole and not killed
         until = effect.ret if passed else FOREVER
         held = [d for d in deliveries if d.flow == before.action.flow and d.received[0] < before.call]
-        yield p, tuple(dict.fromkeys(d.group for d in held if since < ends.get(d.id, FOREVER) <= until))
+        settled = [(d.group, *ends.get(d.id, NEVER)) for d in held]
+        yield p, tuple(dict.fromkeys(group for group, call, ret in settled if since < ret and call <= until))
 
 
 def _handoffs(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[int, Effect, Effect]]:
@@ -235,8 +242,8 @@ def _handoffs(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[int, Eff
 
 
 def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None) -> int:
-    """The partitions that the delivery may have come from. ``settled``: by when the message was settled at
-    the latest; then only the likely ones are meant, and one is not that passed on before without a pause."""
+    """The partitions that the delivery may have come from. ``settled``: when the message was settled at the
+    earliest; then only the likely ones are meant, and one is not that passed on before without a pause."""
     mask = 0
     for one in owned:
         since = one.since if settled is None else one.told
@@ -246,18 +253,18 @@ def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None)
     return mask
 
 
-def _settled_at(effects: Sequence[Effect]) -> dict[str, int]:
-    """By when each message was deleted, ns; not there where it never was."""
+def _settled_at(effects: Sequence[Effect]) -> dict[str, Span]:
+    """Between what instants each message was deleted; not there where it never was."""
     held = held_messages(effects)
-    ends: dict[str, int] = {}
+    ends: dict[str, Span] = {}
     for effect in effects:
         if effect.action.op in DELIVERS and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
-                ends[shown.id] = effect.ret
+                ends[shown.id] = effect.call, effect.ret
         elif effect.action.op in REMOVES and effect.observed.status == Outcome.OK:
             for token in effect.action.locks:
                 if token in held:
-                    ends[held[token]] = effect.ret
+                    ends[held[token]] = effect.call, effect.ret
     return ends
 
 
