@@ -79,3 +79,16 @@ def test_what_tries_whether_a_lock_excludes_others(second: str, times: int) -> N
     text = f"p send m1 @1-2\np receive 1 -> m1 lock=l @3-4\n{second}"
     seen = history(text, "partitioned-queue", lock_duration=5 * SECOND)
     assert inspect(seen).exercised.get("RCV-6", 0) == times
+
+
+def test_a_lock_that_is_refused_too_early_is_shown_with_its_end() -> None:
+    text = "p send m1 @1-2\np receive 1 -> m1 lock=l @3-4\np complete l -> error lock_lost @1s-2s"
+    seen = history(text, "partitioned-queue", lock_duration=5 * SECOND)
+    (finding,) = inspect(seen).findings["RCV-6"]
+    assert finding.detail.endswith("though the lock on message 'm1' certainly held until 5.000000003s.")
+
+
+def test_a_lost_message_is_shown_with_what_its_holder_did() -> None:
+    text = "p send m1\np receive 1 -> m1 lock=l\np abandon l\nq receive 1 -> nothing\nenv drained"
+    (finding,) = inspect(history(text, "partitioned-queue")).findings["RCV-2"]
+    assert finding.witness == (0, 1, 2)

@@ -191,11 +191,12 @@ class Losses:
     def _report(self, loss: Loss) -> None:
         life, seens, peeks = loss.life, loss.life.deliveries, loss.life.peeks
         how = "after its delivery" if seens else "after a peek" if peeks else "unseen"
+        settled = (record for seen in seens[-1:] for record in (seen.record, *seen.settlements))
         self.report.find(
             "RCV-2",
             f"lost {how}",
             "An accepted message was lost",
-            (life.record, *(seen.record for seen in seens[-1:]), *(peek.record for peek in peeks[-1:])),
+            (life.record, *settled, *(peek.record for peek in peeks[-1:])),
             f"Message {life.id!r} of {life.record.proc} was accepted, nothing can have removed it, "
             f"and the drain did not find it.",
             "the message in an answer, before or in the drain",

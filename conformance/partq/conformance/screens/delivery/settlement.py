@@ -14,7 +14,7 @@ from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.open_transactions import certainly_open
 from partq.conformance.facts.records import REMOVALS, deletes
-from partq.conformance.history import Record
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import MISDELIVERY, applies
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
@@ -209,7 +209,7 @@ class Settling:
             "A lock that holds was refused as lost",
             (*(seen.record for seen in seens), record),
             f"{record.op} by {record.proc} answered {record.error}, though the lock on message "
-            f"{seens[0].delivery.id!r} certainly held.",
+            f"{seens[0].delivery.id!r} certainly held until {time_text(seens[0].held_unsettled)}.",
             "ok, or an error that does not deny the lock",
         )
 
