@@ -31,6 +31,7 @@ from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import TOGETHER
 from partq.conformance.oracle.roles import ENDS, TELLS
+from partq.conformance.oracle.uses import runs_from_enqueued_times
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
@@ -223,9 +224,8 @@ class EntityReading:
 
 
 def _is_timed(records: Sequence[Record]) -> bool:
-    """Whether enqueued times matter: they are shown, or times to live run from them."""
-    sent = (message for record in records for message in record.args.get("messages", ()))
-    return any(one.ttl is not None for one in sent) or any(
+    """Whether enqueued times matter: they are shown, or something runs from them."""
+    return runs_from_enqueued_times(records) or any(
         shown.enqueued_at is not None for record in records for shown in record.messages
     )
 

@@ -17,13 +17,14 @@ class Use(NamedTuple):
     """``uses``: whether a record makes use of the mechanism. ``rule``: without it the profile is silent, and
     nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns: that is
     ``unmodelled``, said in words. ``spreads``: the rules which, waived, let what an excerpt leaves out matter
-    to what is left (`excerpts`)."""
+    to what is left (`excerpts`). ``timed``: what it does runs from enqueued times."""
 
     uses: Callable[[Record], bool]
     rule: str
     unmodelled: str
     matters: Callable[[Record, int], bool]
     spreads: frozenset[str] = frozenset()
+    timed: bool = False
 
 
 @cache
@@ -36,6 +37,11 @@ def unmet(records: Sequence[Record]) -> frozenset[str]:
     """The rules that none of these records can break: those of a mechanism that no client used."""
     unused = {mechanism for mechanism, one in uses().items() if not any(map(one.uses, records))}
     return frozenset(id for id, one in catalogue().items() if one.mechanism in unused)
+
+
+def runs_from_enqueued_times(records: Sequence[Record]) -> bool:
+    """Whether enqueued times matter to what the records use, shown or not."""
+    return any(any(map(one.uses, records)) for one in uses().values() if one.timed)
 
 
 def not_modelled(header: Header, records: Sequence[Record]) -> str | None:

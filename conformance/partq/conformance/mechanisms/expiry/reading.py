@@ -27,6 +27,7 @@ USE: Final = Use(
     unmodelled="a message's time to live may have ended, which is not modelled",
     matters=_may_end,
     spreads=frozenset({"RCV-15"}),
+    timed=True,
 )
 
 
