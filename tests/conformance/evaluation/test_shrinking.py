@@ -11,6 +11,7 @@ from partq.conformance.evaluation.decision import NONE, Decider
 from partq.conformance.evaluation.shrinking import exercises, shown, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.screens.assess import inspect
+from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.verdict import Finding
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program, Step
@@ -62,13 +63,13 @@ def test_what_the_program_itself_does_not_exercise_is_shrunk_all_the_same() -> N
 
 
 def test_what_screens_leave_between_rules_is_shrunk_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    broker = open_mutant("abandon-not-counted")
-    program = generate("azure-flat", 67, length=14)
+    broker = open_mutant("single-unacknowledged-not-awaited")
+    program = generate("solace", 52, length=14)
     ((finding,),) = Decider(NONE).decide(run(broker, program)).findings.values()
-    assert finding.candidates == ("RCV-9", "RCV-6", "RCV-7")
+    assert finding.candidates == ("REB-14", *MISDELIVERY)
     monkeypatch.setattr(shrinking, "judge", None)
     small = smallest(broker, program, finding)
-    assert len(small.steps) <= 4 < len(program.steps)
+    assert len(small.steps) <= 8 < len(program.steps)
     assert finding.candidates in inspect(run(broker, small)).candidates.values()
 
 

@@ -6,20 +6,10 @@ Shared by `screens.sequencing` and its `gaps`; reached by ``facts.derive(Numbers
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.placements import Placements
 from partq.model.state import COUNTER_BITS
-
-ALLOWED: Final = {
-    "SEQ-1": "a number of its own for each message",
-    "SEQ-2": "one value of the top 16 bits for each partition, another for every other partition",
-    "SEQ-3": "a lower number on the message that was accepted first",
-    "SEQ-4": "no number left out between two numbers of a partition",
-    "SEQ-5": "zero after the greatest counter, the partition's bits unchanged",
-}
-"""What the rules of numbers allow."""
 
 
 class Numbers:

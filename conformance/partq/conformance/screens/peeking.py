@@ -1,35 +1,63 @@
-"""Peeks: what one answer, one client's walk or one message's lifetime shows to be wrong by itself.
+"""Peeks held against a partition's messages by number: what they pass over though it certainly was there and
+free (PEEK-1, PEEK-2, PEEK-4, PEEK-5), or held (PEEK-7); and answers that are wrong by themselves.
 
-What needs the order of numbers is `omissions`' business. The counts that peeks change the judge alone
-decides. What exercises these rules is counted in `exercised`.
+What else a peek leaves out or shows (what may be locked or lost, what faults or numbers in disorder may
+explain, a message that is gone, the counts that it changes) the judge alone decides. What exercises these
+rules is counted in `exercised`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.locks import Intervals
+from partq.conformance.facts.locks import Intervals, Locks, may_be_given_up_on
 from partq.conformance.facts.placements import Placements
-from partq.conformance.facts.records import REMOVALS, returned, span
+from partq.conformance.facts.records import deletes, out_of_order, returned, span
 from partq.conformance.history import Record
-from partq.conformance.screens.omissions import Omissions, Walk
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import DEFERRED, SCHEDULED
 from partq.model.operations import Outcome
+
+LOOKED_AT: Final = 64
+"""Of the messages that an answer passes over, so many are looked at, the youngest ones."""
 
 _UPSETS: Final = frozenset({"frontend_lost", "broker_kill", "connection_lost"})
 """Faults that may put any client's cursors back to the start."""
 
 
+class Log(NamedTuple):
+    """One partition's messages in serial order of their numbers. ``places``: the numbers, so that they
+    compare; ``origin``: what is to be taken off a number for that; ``high``: what stands above the counter
+    in all of them."""
+
+    high: int
+    origin: int
+    mask: int
+    places: list[int]
+    lives: list[Lifetime]
+
+    def place(self, number: int) -> int:
+        """The place of a number."""
+        return (number - self.origin) & self.mask
+
+
+class Walk(NamedTuple):
+    """Where a peek begins. ``since``: the call of the first peek that counts; ``after``: partition -> the
+    greatest place that was shown there before; None: it is not known."""
+
+    since: int
+    after: dict[int, int] | None
+
+
 def check(facts: Facts) -> Report:
-    """What the peeks of this entity show by themselves."""
+    """What the peeks of this entity pass over."""
     report = Report()
     if not facts.peeks:
         return report
-    omissions = Omissions(facts, report)
+    peeks = _Peeks(facts, report)
     walks: dict[str, list[Record]] = {}
     for record in facts.peeks:
         if record.outcome == Outcome.OK:
@@ -37,67 +65,24 @@ def check(facts: Facts) -> Report:
         if record.outcome != Outcome.ERROR and "from_seq" not in record.args:
             walks.setdefault(record.proc, []).append(record)
         elif record.outcome == Outcome.OK:
-            omissions.check(record, omissions.start(record))
-    for proc, peeks in walks.items():
-        _check_walk(facts, report, omissions, peeks, _resets(facts, proc))
-    for id, shown in facts.peeked.items():
-        _check_shown(facts, report, id, shown)
-        if (life := facts.derive(Lifetimes).get(id)) is not None and life.deliveries:
-            _check_gone(facts, report, life)
+            peeks.check(record, peeks.start(record))
+    for proc, walk in walks.items():
+        peeks.check_walk(walk, _resets(facts, proc))
     return report
 
 
 def _check_answer(facts: Facts, report: Report, record: Record) -> None:
-    """PEEK-4 and PEEK-5: not more than asked for, no message twice."""
-    size = len(record.messages)
-    if size > record.args["max"]:
-        report.find(
-            "PEEK-4",
-            "more than max",
-            "A peek returned more messages than were asked for",
-            (record,),
-            f"{record.proc} asked for {record.args['max']} and was shown {size}.",
-            f"at most {record.args['max']} messages",
-        )
+    """Not more than asked for (PEEK-4), no message twice (PEEK-5), and no lock (PEEK-6)."""
+    size, most = len(record.messages), record.args["max"]
+    if size > most:
+        report.find("PEEK-4", "more than max", (record,), f"{record.proc} asked for {most}, got {size}.")
+    if any(delivery.lock is not None for delivery in record.messages):
+        report.find("PEEK-6", "lock", (record,), f"{record.proc} got a lock by a peek.")
     if len({delivery.id for delivery in record.messages}) < size:
         twice = facts.derive(Lifetimes).twice_in(record)
         if twice is not None:
-            report.find(
-                "PEEK-5",
-                "twice in one answer",
-                "One answer showed a message twice",
-                (record,),
-                f"Message {twice.id!r} is in one answer to {record.proc} more than once.",
-                "each message once",
-            )
-
-
-def _check_walk(
-    facts: Facts, report: Report, omissions: Omissions, peeks: list[Record], resets: Intervals
-) -> None:
-    """A client's cursor stands after what it has shown, until a fault may have put it back to the start."""
-    known, last = facts.derive(_of_one_number), peeks[0].call
-    shown: dict[tuple[str, int], Record] = {}
-    walk = Walk(last, {})
-    for record in peeks:
-        if resets.touching(last, returned(record)):
-            walk = Walk(record.call, None)
-            shown.clear()
-        last = record.call
-        numbers = [(one.id, one.seq) for one in record.messages if one.seq is not None and one.id in known]
-        again = next((number for number in numbers if number in shown), None)
-        if again is not None:
-            _report_again(report, shown[again], record, again)
-        elif record.outcome == Outcome.OK:
-            omissions.check(record, walk)
-        walk = omissions.moved(walk, record)
-        shown |= dict.fromkeys(numbers, record)
-
-
-def _of_one_number(facts: Facts) -> Set[str]:
-    """The messages that are followed and were shown with one number alone (SEQ-6)."""
-    renumbered = {seen.delivery.id for pair in facts.derive(Placements).renumbered for seen in pair}
-    return facts.derive(Lifetimes).by_id.keys() - renumbered
+            why = f"Message {twice.id!r} is in one answer to {record.proc} more than once."
+            report.find("PEEK-5", "twice in one answer", (record,), why)
 
 
 def _resets(facts: Facts, proc: str) -> Intervals:
@@ -107,101 +92,183 @@ def _resets(facts: Facts, proc: str) -> Intervals:
     return Intervals([*lost, *left, *((interval.start, interval.end) for interval in facts.dead)])
 
 
-def _report_again(report: Report, before: Record, record: Record, number: tuple[str, int]) -> None:
-    report.find(
-        "PEEK-5",
-        "again",
-        "A walk returned a message twice",
-        (before, record),
-        f"{record.proc} was shown message {number[0]!r}, number {number[1]}, though its cursor stood after "
-        f"it.",
-        "messages after the cursor",
-    )
+def logs(facts: Facts) -> dict[int, Log]:
+    """Partition -> its messages; none whose numbers contradict each other or the order of sends (SEQ)."""
+    placements = facts.derive(Placements)
+    if placements.clashes or placements.renumbered:
+        return {}
+    groups: dict[int, list[Lifetime]] = {}
+    for life in facts.derive(Lifetimes).stored:
+        if life.seq is not None and life.partition is not None:
+            groups.setdefault(life.partition, []).append(life)
+    found = {partition: _log(facts, group) for partition, group in groups.items()}
+    return {partition: log for partition, log in found.items() if log is not None}
 
 
-def _check_shown(facts: Facts, report: Report, id: str, shown: list[Observation]) -> None:
-    """PEEK-6: no lock. PEEK-7: deferred or scheduled only if a client made it so."""
-    for seen in shown:
-        if seen.delivery.lock is not None:
-            report.find(
-                "PEEK-6",
-                "lock",
-                "A peek gave a lock",
-                (seen.record,),
-                f"{seen.record.proc} peeked message {id!r} and got a lock with it.",
-                "the message without a lock",
-            )
-            break
-    wrong = next(_in_wrong_state(facts, id, shown), None)
-    if wrong is not None:
-        report.find(
-            "PEEK-7",
-            "state",
-            "A peek showed a message in a state that it was not in",
-            (wrong.record,),
-            f"{wrong.record.proc} was shown message {id!r} as {wrong.delivery.state}, which no client made "
-            f"it.",
-            "the message as active",
-        )
+def _log(facts: Facts, group: Sequence[Lifetime]) -> Log | None:
+    bits = facts.profile.counter_bits
+    highs = {(life.seq or 0) >> bits for life in group}
+    if len(highs) > 1:
+        return None
+    mask = (1 << bits) - 1
+    origin = ((group[0].seq or 0) & mask) - (1 << bits - 1)
+    placed = sorted([(((life.seq or 0) - origin) & mask, n) for n, life in enumerate(group)])
+    lives = [group[n] for _, n in placed]
+    if out_of_order(life.record for life in lives):
+        return None
+    return Log(highs.pop(), origin, mask, [place for place, _ in placed], lives)
 
 
-def _check_gone(facts: Facts, report: Report, life: Lifetime) -> None:
-    """PEEK-1 or PEEK-2: a message that was removed, and did not come back (RCV-7), is not shown any more."""
-    gone = life.removal.certain
-    shown = next((peek for peek in life.peeks if peek.call > gone), None)
-    if shown is None or any(seen.ret > gone for seen in life.deliveries):
-        return
-    rule = "PEEK-2" if facts.profile.partitioned else "PEEK-1"
-    if facts.drained is None or not _certainly_gone(life, shown.call):
-        report.ambiguous(
-            (rule, "RCV-7", "RCV-8"),
-            f"message {life.id!r} was peeked after its removal: it is shown though it is gone ({rule}), or "
-            "the removal came to nothing (RCV-7, RCV-8)",
-        )
-        return
-    report.find(
-        rule,
-        "removed",
-        "A peek showed a message that was gone",
-        (life.deliveries[-1].record, shown.record),
-        f"{shown.record.proc} was shown message {life.id!r}, which had been removed before and did not come "
-        f"back.",
-        "messages that are there",
-    )
+class _Peeks:
+    """Holds one entity's peeks against its logs."""
+
+    def __init__(self, facts: Facts, report: Report) -> None:
+        self.facts = facts
+        self.report = report
+        self.logs = logs(facts)
+        self.locks = facts.derive(Locks)
+        caching, lasting = facts.profile.caching_front_ends, 2 * facts.entity.lock_duration
+        self.lasting = lasting + facts.header.skew_ns if facts.profile.locks_expire else FOREVER
+        unseen = (one for one in facts.receives if caching or one.outcome == Outcome.UNKNOWN)
+        self.unseen = Intervals(map(span, unseen))
+        unknown = (one.call for one in facts.receives if one.outcome == Outcome.UNKNOWN and deletes(one))
+        self.doubtful = min(unknown, default=FOREVER)
+
+    def check_walk(self, peeks: list[Record], resets: Intervals) -> None:
+        """A client's cursor stands after what it has shown, until a fault may have put it back."""
+        last = peeks[0].call
+        walk = Walk(last, {})
+        for record in peeks:
+            if resets.touching(last, returned(record)):
+                walk = Walk(record.call, None)
+            last = record.call
+            if record.outcome == Outcome.OK:
+                self.check(record, walk)
+            walk = self._moved(walk, record)
+
+    def start(self, peek: Record) -> Walk:
+        """Where a peek begins that says from which number on; zero asks for everything."""
+        number, after = peek.args["from_seq"], dict[int, int]()
+        high = number >> self.facts.profile.counter_bits
+        for partition, log in self.logs.items() if number else ():
+            if log.high == high:
+                after[partition] = log.place(number) - 1
+            elif log.high < high:
+                after[partition] = log.mask
+        return Walk(peek.call, after)
+
+    def _places(self, record: Record) -> dict[int, list[int]] | None:
+        """Partition -> the places that an answer shows, as it does; None where they are not known of all."""
+        shown: dict[int, list[int]] = {}
+        for one in record.messages:
+            partition = self.facts.profile.partition_of(one) if self.facts.profile.partitioned else 0
+            if one.seq is None or partition not in self.logs:
+                return None
+            shown.setdefault(partition, []).append(self.logs[partition].place(one.seq))
+        return shown
+
+    def _moved(self, walk: Walk, record: Record) -> Walk:
+        """The walk after that peek, whose answer may be lost."""
+        shown = self._places(record) if record.outcome == Outcome.OK else None
+        if walk.after is None or shown is None:
+            return Walk(walk.since, None)
+        after = walk.after
+        return Walk(walk.since, after | {p: max(after.get(p, -1), *places) for p, places in shown.items()})
+
+    def check(self, record: Record, walk: Walk) -> None:
+        """Hold an answer against what certainly was there. ``walk``: where it begins."""
+        shown = self._places(record)
+        if shown is None:
+            return
+        parts = shown if record.messages else self.logs
+        passed = (self._skipped(record, walk, part, sorted(shown.get(part, ()))) for part in parts)
+        skipped = next(filter(None, passed), None)
+        if skipped is None and not record.messages and walk.after == {}:
+            skipped = self._never_shown(record, walk)
+        if skipped is not None:
+            self._find(record, walk, skipped)
+
+    def _skipped(self, record: Record, walk: Walk, partition: int, shown: list[int]) -> Lifetime | None:
+        """The youngest of the messages that it passes over, as far as they certainly were there and free; if
+        none was, held."""
+        log = self.logs[partition]
+        if walk.after is not None:
+            low = bisect_right(log.places, walk.after.get(partition, -1))
+        elif shown:
+            low = bisect_left(log.places, shown[0])
+        else:
+            return None
+        high = bisect_left(log.places, shown[-1]) if shown else len(log.places)
+        passed = (at for at in range(high - 1, low - 1, -1) if log.places[at] not in shown)
+        lives = (log.lives[at] for at, _ in zip(passed, range(LOOKED_AT), strict=False))
+        there = [life for life in lives if self._there(life, record)]
+        free = (life for life in there if self._free(life, walk, record))
+        return next(free, None) or next((life for life in there if _held(life, record)), None)
+
+    def _never_shown(self, record: Record, walk: Walk) -> Lifetime | None:
+        """A message that no client has seen, and that an answer which may show everything had to hold."""
+        for life in self.facts.derive(Lifetimes).unseen[:LOOKED_AT]:
+            plain = "txn" not in life.record.args
+            if plain and self._there(life, record) and self._free(life, walk, record):
+                return life
+        return None
+
+    def _there(self, life: Lifetime, peek: Record) -> bool:
+        """Whether it was there from before the peek until after it, and no fault was near."""
+        ret, start = returned(peek), life.certainly_from
+        if "txn" in life.record.args:  # what was committed may become visible later
+            start = life.first.ret if life.accepted < FOREVER else FOREVER
+        if start >= peek.call or life.removal.answered <= ret or self._may_be_lost(life, ret):
+            return False
+        partition = life.partition if self.facts.profile.partitioned else None
+        return not self.locks.upsets(partition).touching(life.possibly_from, ret)
+
+    def _may_be_lost(self, life: Lifetime, by: int) -> bool:
+        """Whether it may have gone by then without a removal that was answered: nothing shows it later, and a
+        drain should have, or another removal or its last lock may have ended it."""
+        facts, removal = self.facts, life.removal
+        if removal.last_there > by:
+            return False
+        tried = min(removal.tried, self.doubtful) <= by
+        given_up = may_be_given_up_on(facts, life.deliveries, life.certainly_from)
+        return facts.drained is not None or tried or given_up
+
+    def _free(self, life: Lifetime, walk: Walk, peek: Record) -> bool:
+        """Whether nobody can have locked it, since the walk began: else a cursor may have passed it."""
+        since, ret = max(walk.since, life.possibly_from), returned(peek)
+        hidden = bool(self.unseen.touching(since - self.lasting, ret))
+        for seen in life.deliveries:
+            begun = seen.began if hidden else seen.call  # a front end fetches early only for some receive
+            if begun <= ret and seen.ended >= since:
+                return False
+        return not hidden or self._never_locked(life, ret)
+
+    def _never_locked(self, life: Lifetime, until: int) -> bool:
+        """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
+        ended one without a trace."""
+        first = life.deliveries[0] if life.deliveries else None
+        if first is None or first.delivery.delivery_count != 0 or first.began <= until:
+            return False
+        return not self.locks.upsets(first.partition).touching(life.possibly_from, first.ret)
+
+    def _find(self, record: Record, walk: Walk, life: Lifetime) -> None:
+        later = [one.record for one in life.appearances if one.call > returned(record)]
+        if _held(life, record):
+            rule, cause = "PEEK-7", "locked"
+        elif record.messages:
+            rule, cause = "PEEK-2" if self.facts.profile.partitioned else "PEEK-1", "skipped"
+        else:
+            walked = bool(walk.after) and walk.since < record.call
+            rule, cause = "PEEK-5" if walked else "PEEK-4", "nothing"
+        why = f"Message {life.id!r} certainly was there, and {record.proc} was not shown it"
+        why += ", but newer ones of its partition." if record.messages else ", nor anything else."
+        self.report.find(rule, cause, (life.record, record, *later[:1]), why)
 
 
-def _certainly_gone(life: Lifetime, before: int) -> bool:
-    """Whether a receive, or a settlement by a lock that certainly held, had removed it before then."""
-    for seen in life.deliveries:
-        if seen.delivery.lock is None:
-            if seen.ret < before:
-                return True
-            continue
-        for end in seen.settlements:
-            removed = end.op in REMOVALS and end.outcome == Outcome.OK and "txn" not in end.args
-            if removed and returned(end) < min(before, seen.held_unsettled):
-                return True
-    return False
-
-
-def _in_wrong_state(facts: Facts, id: str, shown: list[Observation]) -> Iterator[Observation]:
-    for seen in shown:
-        state = seen.delivery.state
-        if (state == DEFERRED and not _deferred(facts)) or (state == SCHEDULED and not _scheduled(facts, id)):
-            yield seen
-
-
-def _deferred(facts: Facts) -> bool:
-    """Whether any message may have been deferred."""
-    return any(record.op == "defer" and record.outcome != Outcome.ERROR for record in facts.settlements)
-
-
-def _scheduled(facts: Facts, id: str) -> bool:
-    """Whether the message may have been scheduled: sent so, or not to this entity."""
-    sends = facts.by_id.get(id, ())
-    return not sends or any(
-        sent.record.op == "schedule" or sent.message.scheduled_at is not None for sent in sends
-    )
+def _held(life: Lifetime, peek: Record) -> bool:
+    """Whether a client certainly held it, which has to hide nothing (PEEK-7)."""
+    locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
+    return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
 
 
 SCREEN: Final = Screen(
@@ -209,15 +276,8 @@ SCREEN: Final = Screen(
     requirements=("PEEK-1", "PEEK-2", "PEEK-4", "PEEK-5", "PEEK-6", "PEEK-7"),
     check=check,
     blind_spots=(
-        "The counts that a peek changes the judge alone sees, and what is left out if it may have been "
-        "locked or lost, or was there amid faults.",
-        "The order within an answer is checked on a non-partitioned entity only.",
-        "A removed message that is still peeked is found after a drain only; before, RCV-7 may be the broken "
-        "rule, and it is left unknown.",
-        "PEEK-5: a walk that goes back is not noticed after a fault that may have put its cursor back, nor "
-        "where messages are shown without numbers, or with others.",
-        "PEEK-6: that a peeked message cannot be settled is not tried, a peek having given no lock.",
-        "PEEK-7: of the state that a message is shown in it is looked at only whether it is deferred, or "
-        "scheduled, though no client made it so; not where any message of the entity was deferred.",
+        "What a peek leaves out if it may have been locked or lost, or was there amid faults, what it shows "
+        "too early, too late, again or in another order, and the counts that it changes, the judge alone "
+        "sees.",
     ),
 )

@@ -7,12 +7,13 @@ included, from what clients can see. It finds; `verdict` says what it means.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.verdict import KEPT_FINDINGS, Finding
+from partq.model.requirements import requirement
 
 
 @dataclass(slots=True)
@@ -52,17 +53,17 @@ class Report:
                     if requirement not in self.candidates:
                         self.open[requirement], self.candidates[requirement] = why, requirements
 
-    def find(
-        self, requirement: str, cause: str, title: str, witness: tuple[Record, ...], detail: str, allowed: str
-    ) -> None:
-        """Note a violation shown by the records in ``witness``. ``cause`` is the same for every finding of
-        one cause. Of each cause only the first `KEPT_FINDINGS` in a history are kept."""
-        key = f"{requirement}/{cause}"
-        causes = self.found.setdefault(requirement, Counter())
+    def find(self, rule: str, cause: str, witness: Sequence[Record], detail: str) -> None:
+        """Note a violation shown by the records in ``witness``. ``cause``: what is wrong, the same words for
+        every finding of it. Of each only the first `KEPT_FINDINGS` in a history are kept. What the finding is
+        called, and what would have been allowed, says the catalogue."""
+        key = f"{rule}/{cause}"
+        causes = self.found.setdefault(rule, Counter())
         causes[key] += 1
         if causes[key] <= KEPT_FINDINGS:
             indexes = tuple(dict.fromkeys(record.i for record in witness))
-            self.findings.append(Finding(requirement, title, indexes, detail, allowed, key))
+            said = requirement(rule)
+            self.findings.append(Finding(rule, said.title, indexes, detail, said.text, key))
 
 
 @dataclass(frozen=True, slots=True)

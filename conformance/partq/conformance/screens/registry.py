@@ -6,18 +6,18 @@ from typing import Final
 
 from partq.conformance.screens import exercised, peeking
 from partq.conformance.screens.admission import faults as admission
-from partq.conformance.screens.admission import refusals
-from partq.conformance.screens.delivery import delivery, domains
+from partq.conformance.screens.admission import refusals, requests
+from partq.conformance.screens.delivery import delivery, turns
 from partq.conformance.screens.flows import deliveries as flows
-from partq.conformance.screens.flows import order as flow_order
 from partq.conformance.screens.flows import ownership, rebalancing
 from partq.conformance.screens.protocol import Screen
 from partq.conformance.screens.routing import affinity as routing
 from partq.conformance.screens.sequencing import numbering as sequencing
-from partq.conformance.screens.transactions import keys as transactions
+from partq.conformance.screens.transactions import effects as transactions
 
 ALL: Final[tuple[Screen, ...]] = (
     routing.SCREEN,
+    requests.SCREEN,
     admission.SCREEN,
     refusals.SCREEN,
     sequencing.SCREEN,
@@ -26,8 +26,7 @@ ALL: Final[tuple[Screen, ...]] = (
     transactions.SCREEN,
     ownership.SCREEN,
     flows.SCREEN,
-    flow_order.SCREEN,
     rebalancing.SCREEN,
-    domains.SCREEN,
+    turns.SCREEN,
     exercised.SCREEN,
 )

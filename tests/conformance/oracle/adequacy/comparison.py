@@ -1,17 +1,15 @@
 """Adequacy: over all small histories of a scope, right ones and wrong ones, screens against judge.
 
 A `Scope` is a row of slots; each slot lists what may stand there, in the terse notation, and the scope is
-every choice of one alternative a slot, under every overlap of neighbours. What the exact judge rejects the
-screens together must reject, by a finding or by one of several rules that is broken certainly; where they
-leave a row open instead, that is counted, and the tests bound it. What they may miss is listed in
-`BLIND_SPOTS`, with the reason; a history that they reject and the judge accepts is a false alarm, and there
-is no list for those.
+every choice of one alternative a slot, under every overlap of neighbours. A history that the screens suspect,
+by a finding or by one of several rules that is broken certainly, and the judge accepts is a false alarm. The
+judge decides, so that they need not suspect all that it rejects; how much they do is counted, and the tests
+bound it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -121,74 +119,33 @@ def _may_overlap(before: Record, after: Record) -> bool:
     return before.proc != after.proc and not (before.is_env and after.is_env)
 
 
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
-    """Histories that the judge rejects and the screens do not have to. ``covers`` tells them."""
-
-    name: str
-    reason: str
-    covers: Callable[[History], bool]
-
-
 @dataclass(slots=True)
 class Comparison:
-    """What came of comparing. ``missed`` and ``false_alarms`` hold the first few histories of each kind."""
+    """What came of comparing. ``suspected``: of the ``rejected``. ``false_alarms``: the first few."""
 
     compared: int = 0
     rejected: int = 0
-    left_open: int = 0
+    suspected: int = 0
     undecided: int = 0
-    blind: Counter[str] = field(default_factory=Counter)
-    missed: list[History] = field(default_factory=list)
     false_alarms: list[History] = field(default_factory=list)
-
-    @property
-    def agreed(self) -> bool:
-        """Whether there was something to compare and no difference."""
-        return self.compared > 0 and not self.missed and not self.false_alarms
 
 
 KEPT: Final = 20
 
 
-def compare(
-    histories: Iterator[History],
-    screens: Sequence[Screen] = ALL,
-    blind_spots: Sequence[BlindSpot] = (),
-    late: int = 0,
-) -> Comparison:
+def compare(histories: Iterator[History], screens: Sequence[Screen] = ALL, late: int = 0) -> Comparison:
     """Hold the screens against the judge on every one of the histories. ``late``: see `Scope`."""
     result = Comparison()
     for history in histories:
         status = judge(history, JUDGE_SECONDS, late).status
-        _compare(result, history, status, screens, blind_spots)
-    return result
-
-
-def _compare(
-    result: Comparison,
-    history: History,
-    status: Judged,
-    screens: Sequence[Screen],
-    blind_spots: Sequence[BlindSpot],
-) -> None:
-    if status is Judged.UNKNOWN:
-        result.undecided += 1
-        return
-    result.compared += 1
-    inspection = inspect(history, screens)
-    if status is Judged.ACCEPTED:
-        if (inspection.findings or inspection.candidates) and len(result.false_alarms) < KEPT:
+        if status is Judged.UNKNOWN:
+            result.undecided += 1
+            continue
+        suspect = inspect(history, screens).broken
+        rejected = status is Judged.REJECTED
+        result.compared += 1
+        result.rejected += rejected
+        result.suspected += rejected and suspect
+        if suspect and not rejected and len(result.false_alarms) < KEPT:
             result.false_alarms.append(history)
-        return
-    result.rejected += 1
-    if inspection.findings or inspection.candidates:
-        return
-    if inspection.open:
-        result.left_open += 1
-        return
-    spot = next((spot for spot in blind_spots if spot.covers(history)), None)
-    if spot is not None:
-        result.blind[spot.name] += 1
-    elif len(result.missed) < KEPT:
-        result.missed.append(history)
+    return result

@@ -5,48 +5,46 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import pytest
-from adequacy.blind_spots import BLIND_SPOTS
-from adequacy.comparison import BlindSpot, Comparison, Scope, Slot, compare
+from adequacy.comparison import Comparison, Scope, Slot, compare
 from adequacy.scopes import DELIVERY, SCOPES
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.history import History, notation
+from partq.conformance.history import History
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 
 
 class Counts(NamedTuple):
-    """What a scope comes to. At the most: ``open``, rejected by the judge and left open by the screens, and
-    ``blind``, in a blind spot. A change here is to be explained."""
+    """What a scope comes to. ``suspected``: by the screens, of those that the judge rejects, at the least. A
+    change here is to be explained."""
 
     compared: int
     rejected: int
-    open: int
-    blind: int
+    suspected: int
 
 
 COUNTS: Final = {
-    "routing": Counts(28800, 17846, 96, 504),
-    "delivery": Counts(13920, 12928, 0, 0),
-    "deletion": Counts(11520, 9950, 0, 10),
-    "expiry": Counts(4680, 4364, 0, 0),
-    "peek": Counts(14040, 10688, 0, 2090),
-    "flat peek": Counts(9360, 8294, 0, 1408),
-    "transactions": Counts(12800, 9681, 0, 321),
-    "isolation": Counts(8160, 7028, 0, 174),
-    "answers": Counts(800, 640, 0, 0),
-    "times": Counts(120, 92, 0, 0),
-    "outage": Counts(648, 52, 0, 0),
-    "assignment": Counts(5616, 5240, 144, 0),
-    "move": Counts(888, 784, 0, 24),
-    "handoff": Counts(1688, 1295, 0, 42),
-    "loss": Counts(1548, 1377, 0, 0),
-    "standby": Counts(1539, 1377, 0, 0),
+    "routing": Counts(28800, 17846, 14366),
+    "delivery": Counts(13920, 12928, 11114),
+    "deletion": Counts(11520, 9950, 9910),
+    "expiry": Counts(4680, 4364, 3362),
+    "peek": Counts(14040, 10688, 4838),
+    "flat peek": Counts(9360, 8294, 5250),
+    "transactions": Counts(12800, 9681, 7089),
+    "isolation": Counts(8160, 7028, 6978),
+    "answers": Counts(800, 640, 548),
+    "times": Counts(120, 92, 84),
+    "outage": Counts(648, 52, 52),
+    "assignment": Counts(5616, 5240, 5096),
+    "move": Counts(888, 784, 760),
+    "handoff": Counts(1688, 1295, 1253),
+    "loss": Counts(1548, 1377, 1248),
+    "standby": Counts(1539, 1377, 1371),
 }
 
 
 def compared(scope: Scope, part: int = 0, of: int = 1) -> Comparison:
-    return compare(scope.histories(part, of), ALL, BLIND_SPOTS, scope.late)
+    return compare(scope.histories(part, of), ALL, scope.late)
 
 
 def told(histories: list[History]) -> str:
@@ -56,14 +54,13 @@ def told(histories: list[History]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope.name)
-def test_screens_reject_what_the_judge_rejects(scope: Scope) -> None:
+def test_screens_suspect_only_what_the_judge_rejects(scope: Scope) -> None:
     found = compared(scope)
     assert not found.false_alarms, told(found.false_alarms)
-    assert not found.missed, told(found.missed)
     assert found.undecided == 0
     counts = COUNTS[scope.name]
     assert (found.compared, found.rejected) == counts[:2]
-    assert found.left_open <= counts.open and found.blind.total() <= counts.blind
+    assert found.suspected >= counts.suspected
 
 
 def test_the_scopes_are_large_and_not_one_sided() -> None:
@@ -71,7 +68,7 @@ def test_the_scopes_are_large_and_not_one_sided() -> None:
     assert sum(counts.compared for counts in COUNTS.values()) >= 100_000
     for counts in COUNTS.values():
         assert counts.compared - counts.rejected >= counts.compared // 30, "nearly all is wrong"
-        assert counts.open + counts.blind <= counts.rejected // 5, "the screens see too little"
+        assert counts.suspected >= counts.rejected // 4, "the screens see too little"
 
 
 def without(name: str) -> tuple[Screen, ...]:
@@ -79,8 +76,8 @@ def without(name: str) -> tuple[Screen, ...]:
 
 
 def test_a_screen_made_blind_is_caught() -> None:
-    found = compare(DELIVERY.histories(0, 20), without("delivery"), BLIND_SPOTS)
-    assert found.missed and not found.agreed
+    blind, seeing = (compare(DELIVERY.histories(0, 20), some) for some in (without("delivery"), ALL))
+    assert blind.suspected < seeing.suspected
 
 
 def test_a_screen_made_too_strict_is_caught() -> None:
@@ -90,23 +87,15 @@ def test_a_screen_made_too_strict_is_caught() -> None:
         report = Report()
         for record in facts.receives:
             if not record.messages and record.outcome == "ok":
-                report.find("RCV-5", "empty", "An empty answer", (record,), "it is empty", "messages")
+                report.find("RCV-5", "empty", (record,), "it is empty")
         return report
 
     strict = Screen("strict", ("RCV-5",), no_empty_answer)
-    found = compare(expiry().histories(0, 20), (*ALL, strict), BLIND_SPOTS)
-    assert found.false_alarms and not found.agreed
+    assert compare(expiry().histories(0, 20), (*ALL, strict)).false_alarms
 
 
 def expiry() -> Scope:
     return next(scope for scope in SCOPES if scope.name == "expiry")
-
-
-@pytest.mark.parametrize("spot", BLIND_SPOTS, ids=lambda spot: spot.name)
-def test_blind_spots_have_a_reason_and_are_narrow(spot: BlindSpot) -> None:
-    assert len(spot.reason) > 20
-    plain = notation.history("p1 send m1\np2 receive 1 -> m1#1 lock=l1 count=0\np2 complete l1", "azure-flat")
-    assert not spot.covers(plain)
 
 
 def test_a_scope_is_every_choice_under_every_overlap() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from inspections import assert_open, assert_owned, inspected, violated
+from inspections import inspected
 from msgspec import structs
 
 from partq.conformance.history.notation import history
@@ -18,7 +18,6 @@ from partq.conformance.screens.registry import ALL
 from partq.model.profiles import SECOND
 
 FLAT = "azure-flat"
-SOLACE = "solace"
 
 
 def test_a_settlement_of_no_locks_says_nothing() -> None:
@@ -40,31 +39,6 @@ def test_the_screen_is_in_the_suite() -> None:
     assert SCREEN.blind_spots
 
 
-GIVEN_BACK = "p1 send m1\n" + "".join(
-    f"{{}}p1 receive 1 -> m1#1 lock=l{count} count={count}\np1 abandon l{count}\n" for count in range(4)
-)
-
-
-def test_no_count_goes_beyond_the_maximum() -> None:
-    plain, peeking = (GIVEN_BACK.replace("{}", more) for more in ("", "p1 peek 1 from=0 -> m1#1\n"))
-    assert violated(plain, FLAT, max_delivery_count=3) == set()
-    inspection = inspected(plain, FLAT, max_delivery_count=2)
-    assert_owned(inspection, "RCV-9")
-    assert "at most 2" in inspection.findings["RCV-9"][0].allowed
-    assert violated(plain, SOLACE, max_delivery_count=2) == set()
-    assert_open(inspected(peeking, FLAT, max_delivery_count=2), "RCV-9", "PEEK-6")
-
-
-REFUSED = (
-    "p send m1 {}\nc receive 1 -> m1#1 lock=l until=30s\nenv advance 20s\nc complete l -> error lock_lost"
-)
-
-
-def test_a_lock_that_is_denied_may_have_ended_with_its_messages_time_to_live() -> None:
-    assert_owned(inspected(REFUSED.format(""), FLAT), "RCV-6")
-    assert_open(inspected(REFUSED.format("ttl=10s"), FLAT), "RCV-15", "RCV-6")
-
-
 @pytest.mark.parametrize(
     ("second", "times"),
     [
@@ -79,13 +53,6 @@ def test_what_tries_whether_a_lock_excludes_others(second: str, times: int) -> N
     text = f"p send m1 @1-2\np receive 1 -> m1 lock=l @3-4\n{second}"
     seen = history(text, "partitioned-queue", lock_duration=5 * SECOND)
     assert inspect(seen).exercised.get("RCV-6", 0) == times
-
-
-def test_a_lock_that_is_refused_too_early_is_shown_with_its_end() -> None:
-    text = "p send m1 @1-2\np receive 1 -> m1 lock=l @3-4\np complete l -> error lock_lost @1s-2s"
-    seen = history(text, "partitioned-queue", lock_duration=5 * SECOND)
-    (finding,) = inspect(seen).findings["RCV-6"]
-    assert finding.detail.endswith("though the lock on message 'm1' certainly held until 5.000000003s.")
 
 
 def test_a_lost_message_is_shown_with_what_its_holder_did() -> None:

@@ -1,112 +1,157 @@
-"""Which requests are accepted, by the keys in them: KEY-3, 5, 7; and a request in words.
+"""Which requests have to be refused, whatever is up: by the keys in them (KEY-3, KEY-7, TXN-1, TXN-2), by the
+partitions that a transaction settles in (TXN-7), as the transaction is over (TXN-10); and which must
+not: keyless batches (KEY-5).
 
-What is refused because something is down is `faults.py`'s business.
+What is refused because something is down is `faults.py`'s business; what was stored though it was rejected
+`delivery.content`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from partq.conformance.facts.index import Facts
+from partq.conformance.facts.index import Facts, Txn
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import enlisted_only, key_count
-from partq.conformance.screens.protocol import Report
-from partq.model.messages import conflicting
-from partq.model.operations import CONNECTION_LOST, UNAVAILABLE, Outcome
+from partq.conformance.screens.attribution import applies, enlisted_only, homes, key_count
+from partq.conformance.screens.protocol import Report, Screen
+from partq.model.messages import conflicting, effective_keys
+from partq.model.operations import Outcome
 
-OWN: Final[Mapping[str, tuple[str, str]]] = {
-    "KEY-3": ("Session ID and partition key differ", "rejected as an invalid operation, nothing stored"),
-    "KEY-5": (
-        "A keyless batch is keyed by message IDs",
-        "accepted: without duplicate detection IDs are no keys",
-    ),
-    "KEY-7": ("A batch of different keys", "rejected as a whole, nothing stored"),
-    "ROUTE-5": ("A keyed send while its partition was down", "an error, and the message stored nowhere"),
-    "ROUTE-8": ("A send while no partition was up", "an error, and the message stored nowhere"),
-}
-"""Requirement -> the title of its findings, and what it allows."""
-
-_BY_CHANCE: Final = UNAVAILABLE | {CONNECTION_LOST}
-"""Errors by which any request may end that meets the broker at a bad time."""
+INVALID: Final = "invalid_operation"
 
 
-def judge_requests(facts: Facts, report: Report) -> None:
-    """KEY-3, KEY-5 and KEY-7 on every send and batch."""
-    batches = _Batches(facts, report)
-    for record in facts.requests:
-        if len(record.args["messages"]) == 1:
-            message = record.args["messages"][0]
-            if message.session_id is not None and conflicting(message):
-                _demand_refusal(facts, report, "KEY-3", record)
-        else:
-            batches.judge(record)
-    batches.judge_refusals()
+def check(facts: Facts) -> Report:
+    """What was accepted though it had to be refused. Exercised by each that was refused."""
+    report = Report()
+    if applies(facts, "KEY-7"):
+        for record in facts.requests:
+            if (rule := _forbidden(record)) is not None:
+                _judge(facts, report, rule, record)
+        _judge_batches(facts, report)
+    for txn in facts.txns.values():
+        _judge_late(report, txn)
+        if applies(facts, "TXN-2"):
+            for rule, record, before in _of_keys(facts, txn):
+                _judge(facts, report, rule, record, *before)
+        if applies(facts, "TXN-7"):
+            for record, before in _of_partitions(facts, txn):
+                _judge(facts, report, "TXN-7", record, *before)
+    return report
 
 
-def _demand_refusal(facts: Facts, report: Report, requirement: str, record: Record) -> None:
+def _judge(facts: Facts, report: Report, rule: str, record: Record, *before: Record) -> None:
+    """A request that the rule forbids. ``before``: what makes it so."""
     if record.outcome == Outcome.OK:
-        if not enlisted_only(facts, record):
-            find(report, requirement, "accepted", (record,), request(record))
-    elif record.outcome == Outcome.ERROR and record.error == "invalid_operation":
-        report.count(requirement)
-    elif record.outcome == Outcome.ERROR and record.error not in _BY_CHANCE:
-        report.open.setdefault(requirement, f"{request(record)}: for this reason, or for another")
+        if rule in ("TXN-2", "TXN-7") or not enlisted_only(facts, record):
+            report.find(rule, "accepted", (*before, record), request(record))
+    elif record.outcome == Outcome.ERROR and record.error == INVALID:
+        report.count(rule)
 
 
-class _Batches:
-    """The rules of batches: KEY-3, KEY-5, KEY-7. ``keyed``: batches of one key that were accepted."""
-
-    def __init__(self, facts: Facts, report: Report) -> None:
-        self.facts = facts
-        self.report = report
-        self.keyed = 0
-        self.keyless: dict[str, list[Record]] = {Outcome.OK: [], Outcome.ERROR: []}
-
-    def judge(self, record: Record) -> None:
-        """Take in one batch."""
-        facts, messages = self.facts, record.args["messages"]
-        if any(conflicting(message) for message in messages):
-            _demand_refusal(facts, self.report, "KEY-3", record)
-            return
-        keys = key_count(record)
-        if keys > 1:
-            _demand_refusal(facts, self.report, "KEY-7", record)
-        elif "txn" not in record.args:
-            if keys == 0:
-                if record.outcome == Outcome.OK or record.error == "invalid_operation":
-                    self.keyless.get(record.outcome, []).append(record)
-            elif record.outcome == Outcome.OK:
-                self.keyed += 1
-            if facts.drained is not None and all(facts.saw(message.id) for message in messages):
-                self.report.count("KEY-7")
-
-    def judge_refusals(self) -> None:
-        """KEY-5: keyless batches are refused as invalid again and again, though batches are not. One refusal
-        may have another reason (KEY-9)."""
-        accepted, refused = self.keyless[Outcome.OK], self.keyless[Outcome.ERROR]
-        self.report.count("KEY-5", len(accepted))
-        if len(refused) > 1 and self.keyed and not accepted:
-            for record in refused:
-                find(self.report, "KEY-5", "rejected", (record,), request(record))
-        elif refused:
-            why = "its IDs were taken for keys (KEY-5), or it was refused for another reason (KEY-9)"
-            self.report.open.setdefault("KEY-5", f"{request(refused[0])}: {why}")
+def _forbidden(record: Record) -> str | None:
+    """The rule that a request breaks by itself."""
+    if any(conflicting(message) for message in record.args["messages"]):
+        return "KEY-3"
+    return "KEY-7" if key_count(record) > 1 else None
 
 
-def find(report: Report, requirement: str, cause: str, witness: tuple[Record, ...], detail: str) -> None:
-    """Note a finding of one of the rules of `OWN`."""
-    title, allowed = OWN[requirement]
-    report.find(requirement, cause, title, witness, detail, allowed)
+def _judge_batches(facts: Facts, report: Report) -> None:
+    """KEY-5: keyless batches are refused as invalid again and again, though batches are not. One refusal may
+    have another reason (KEY-9). KEY-7 is exercised by each batch of one key that came whole."""
+    keyed, accepted, refused = 0, 0, []
+    for record in facts.requests:
+        if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(record):
+            continue
+        ok = record.outcome == Outcome.OK
+        if key_count(record):
+            keyed += ok
+        elif ok:
+            accepted += 1
+        elif record.error == INVALID and record.outcome == Outcome.ERROR:
+            refused.append(record)
+        if facts.drained is not None and all(facts.saw(message.id) for message in record.args["messages"]):
+            report.count("KEY-7")
+    report.count("KEY-5", accepted)
+    for record in refused if len(refused) > 1 and keyed and not accepted else ():
+        report.find("KEY-5", "rejected", (record,), request(record))
+
+
+def _of_keys(facts: Facts, txn: Txn) -> Iterator[tuple[str, Record, tuple[Record, ...]]]:
+    """The sends of a transaction without a key (TXN-1), and with another one than its first, of which it is
+    known that it lives elsewhere (TXN-2). (Two in one request: KEY-7, KEY-3.)"""
+    known, first = facts.derive(homes), None
+    for record in (one for one in txn.sends if not txn.is_late(one)):
+        messages = record.args["messages"]
+        keys = effective_keys(messages, facts.profile.key_rule)
+        if None in keys:
+            if len(keys) == 1 or (len(keys) == 2 and record.outcome == Outcome.OK):
+                yield "TXN-1", record, ()
+        elif len(keys) == 1 and not any(map(conflicting, messages)):
+            key = str(keys.pop())
+            if first is None:
+                first = (key, record) if record.outcome == Outcome.OK else None
+            elif key in known and known.get(first[0], known[key]) != known[key]:
+                yield "TXN-2", record, (first[1],)
+
+
+def _of_partitions(facts: Facts, txn: Txn) -> Iterator[tuple[Record, tuple[Record, ...]]]:
+    """The settlements of a transaction that concern another partition than its first."""
+    first: tuple[int | None, Record] | None = None
+    for record in (one for one in txn.settlements if not txn.is_late(one)):
+        seen = (facts.locks.get(lock) for lock in record.args["locks"])
+        found = {one.partition for one in seen if one is not None} - {None}
+        if first is None and len(found) == 1:
+            if record.outcome == Outcome.OK:
+                first = (found.pop(), record)
+        elif found - {first[0] if first else None}:
+            yield record, () if first is None else (first[1],)
+
+
+def _judge_late(report: Report, txn: Txn) -> None:
+    """TXN-10: what is asked for in a transaction after an end that was ok. (That the broker rolled it back,
+    no client sees for certain.)"""
+    for record in (*txn.sends, *txn.settlements, *txn.ends):
+        if txn.over is not None and txn.is_late(record):
+            if record.outcome == Outcome.OK:
+                why = f"{record.op} in transaction {txn.name!r} answered ok after its {txn.over.op} had"
+                report.find("TXN-10", record.op, (txn.over, record), why)
+            elif record.outcome == Outcome.ERROR:
+                report.count("TXN-10")
 
 
 def request(record: Record) -> str:
-    """The send in words: what it held, and how it ended."""
+    """The request in words: what it held, and how it ended."""
     said = record.outcome if record.error is None else f"{record.outcome} ({record.error})"
-    return f"{record.op} of {', '.join(map(_message, record.args['messages']))} answered {said}"
+    args = record.args
+    held = map(_message, args["messages"]) if "messages" in args else args.get("locks") or (args["lock"],)
+    return f"{record.op} of {', '.join(held)} answered {said}"
 
 
 def _message(message: object) -> str:
     traits = (("session", "session_id"), ("key", "partition_key"))
     shown = [f"{name} {getattr(message, field)!r}" for name, field in traits if getattr(message, field)]
     return f"{getattr(message, 'id', '')!r}" + (f" ({', '.join(shown)})" if shown else "")
+
+
+_TXN: Final = ("begin", "commit")
+
+SCREEN: Final = Screen(
+    "requests",
+    ("KEY-3", "KEY-5", "KEY-7", "TXN-1", "TXN-2", "TXN-7", "TXN-10"),
+    check,
+    blind_spots=(
+        "That a keyless batch is refused as invalid is KEY-5 where such batches are refused again and again.",
+        "What a transaction only enlisted, and did not commit, may still have been refused (KEY-3, KEY-7).",
+        "A batch of keyed and keyless messages may be accepted or refused.",
+        "A second key is judged where both keys' partitions are known from messages seen, and differ.",
+        "That a transaction is over is known where a commit or rollback was ok, not where the broker rolled "
+        "it back, nor where its name is used again (TXN-10).",
+    ),
+    needs={
+        "KEY-5": ("send_batch",),
+        "KEY-7": ("send_batch",),
+        **dict.fromkeys(("TXN-1", "TXN-10"), _TXN),
+        **dict.fromkeys(("TXN-2", "TXN-7"), (*_TXN, "partitions")),
+    },
+)

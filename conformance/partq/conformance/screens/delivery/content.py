@@ -1,14 +1,13 @@
-"""RCV-1: what clients were shown had been sent, and arrives as it was sent.
+"""What clients were shown had been sent, and arrives as it was sent (RCV-1). What was shown though its send
+was rejected, or had to be, belongs to the rule that demanded that (`screens.attribution`).
 
-A rejected send that was stored all the same belongs to the rule that demanded the rejection
-(`screens.attribution`); a message seen before its transaction was committed, to TXN-5. Neither is judged
-here.
+A message seen before its transaction was committed is `transactions.effects`' business.
 """
 
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.lifetimes import Lifetimes
@@ -19,73 +18,10 @@ from partq.model.messages import Delivery, Message
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import Profile
 
-_REQUIREMENT: Final = "RCV-1"
-_SENT_ONLY: Final = "only messages that were sent to the entity before, with an outcome other than error"
-_UNCHANGED: Final = "the message with the body and properties that it was sent with"
+_NEVER_STORED: Final = frozenset({"KEY-3", "KEY-7", "TXN-1"})
+"""Rules by which a request must be rejected whatever else is the case."""
 
-
-def check_content(facts: Facts, report: Report) -> None:
-    """RCV-1 on every message received or peeked."""
-    shown, lives = 0, facts.derive(Lifetimes)
-    for appearances in (facts.received, facts.peeked):
-        unshown: list[_Unshown] = []
-        for id, seens in appearances.items():
-            life = lives.get(id)
-            if life is not None:
-                shown += len(seens)
-                _check_one(facts, report, life.sent, seens, unshown)
-            elif id in facts.by_id:
-                shown += len(seens)
-                _check_any(facts, report, facts.by_id[id], seens)
-            else:
-                shown += _from_elsewhere(facts, report, id, seens)
-        if unshown:
-            _judge_unshown(report, unshown, [seen for id in lives.by_id for seen in appearances.get(id, ())])
-    report.count(_REQUIREMENT, shown)
-
-
-def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observation]) -> int:
-    """A message that nobody sent to this entity. Subscriptions and dead-letter queues get theirs from what
-    they belong to; where others may have come from is not known. How many appearances were judged."""
-    origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
-    if origin:
-        for seen in seens:
-            if all(seen.delivery.body not in (None, sent.message.body) for sent in origin):
-                _altered(report, "body", seen, origin[0])
-                break
-        return len(seens)
-    if facts.by_id and id not in facts.elsewhere:
-        _phantom(report, seens[0], "was never sent")
-        return len(seens)
-    where = "was sent to another entity" if id in facts.elsewhere else "nobody sent, nor anything, to it"
-    report.open.setdefault(
-        _REQUIREMENT,
-        f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is open",
-    )
-    return 0
-
-
-def _check_one(
-    facts: Facts, report: Report, sent: Sent, seens: list[Observation], unshown: list[_Unshown]
-) -> None:
-    message, called = sent.message, sent.record.call
-    content = _content(message)
-    if sent.record.outcome == Outcome.ERROR and rejected_by(facts, sent) is None:
-        _rejected(facts, report, sent, seens[0])
-    for seen in seens:
-        if seen.ret < called:
-            _phantom(report, seen, "was shown before its send was called", sent)
-        if _content(seen.delivery) == content and message.properties == (seen.delivery.properties or ()):
-            continue
-        changed = _difference(facts.profile, message, seen.delivery)
-        if changed is not None:
-            _altered(report, changed, seen, sent)
-        if seen.record.op != "receive_deferred":
-            given = (field for field in _FIELDS if getattr(message, field))
-            unshown += (_Unshown(field, seen, sent) for field in given if not _shows(seen.delivery, field))
-
-
-_FIELDS: Final = {
+FIELDS: Final = {
     "body": "body",
     "session_id": "session ID",
     "partition_key": "partition key",
@@ -95,19 +31,81 @@ _FIELDS: Final = {
 
 _content: Final = attrgetter("body", "session_id", "partition_key")
 
+Unshown = tuple[str, Observation, Sent]
+"""A field that was sent and not shown."""
 
-def _rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
-    """A send that answered error, though no rule demanded it, and its message."""
-    record = sent.record
-    outage = facts.derive(Locks).faults(None).touching(record.call, record.ret or FOREVER)
-    if record.error in UNAVAILABLE and outage:
-        report.ambiguous(
-            (_REQUIREMENT, "ROUTE-5", "ROUTE-8"),
-            f"message {sent.message.id!r} was shown though its send answered error {record.error}: it was "
-            f"sent amid an outage, so that ROUTE-5 or ROUTE-8 may be the broken rule, else it is RCV-1",
-        )
+
+def check_content(facts: Facts, report: Report) -> None:
+    """RCV-1 on every message received or peeked."""
+    shown, lives = 0, facts.derive(Lifetimes)
+    for appearances in (facts.received, facts.peeked):
+        unshown: list[Unshown] = []
+        for id, seens in appearances.items():
+            life = lives.get(id)
+            if life is not None:
+                unshown += _check_one(facts, report, life.sent, seens)
+            elif id in facts.by_id:
+                _check_any(facts, report, facts.by_id[id], seens)
+            elif not _from_elsewhere(facts, report, id, seens):
+                continue
+            shown += len(seens)
+        if unshown:
+            _judge_unshown(report, unshown, [seen for id in lives.by_id for seen in appearances.get(id, ())])
+    report.count("RCV-1", shown)
+    for life in lives.by_id.values():
+        if life.record.outcome != Outcome.OK and life.seen:
+            _check_rejected(facts, report, life.sent, (life.deliveries or life.peeks)[0])
+
+
+def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observation]) -> bool:
+    """A message that nobody sent to this entity. Subscriptions and dead-letter queues get theirs from what
+    they belong to; where others may have come from is not known. Whether its appearances were judged."""
+    origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
+    if origin:
+        bodies = {None, *(sent.message.body for sent in origin)}
+        for seen in [seen for seen in seens if seen.delivery.body not in bodies][:1]:
+            _altered(report, "body", seen, origin[0])
+    elif facts.by_id and id not in facts.elsewhere:
+        _phantom(report, seens[0], "was never sent")
+    else:
+        where = "was sent to another entity" if id in facts.elsewhere else "nobody sent, nor anything, to it"
+        why = f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is open"
+        report.open.setdefault("RCV-1", why)
+        return False
+    return True
+
+
+def _check_one(facts: Facts, report: Report, sent: Sent, seens: list[Observation]) -> list[Unshown]:
+    """The appearances of a message that is followed; the fields that they do not show."""
+    message, unshown = sent.message, list[Unshown]()
+    content = _content(message)
+    for seen in seens:
+        if seen.ret < sent.record.call:
+            _phantom(report, seen, "was shown before its send was called", sent)
+        if _content(seen.delivery) == content and message.properties == (seen.delivery.properties or ()):
+            continue
+        changed = _difference(facts.profile, message, seen.delivery)
+        if changed is not None:
+            _altered(report, changed, seen, sent)
+        if seen.record.op != "receive_deferred":
+            given = (field for field in FIELDS if getattr(message, field))
+            unshown += ((field, seen, sent) for field in given if not _shows(seen.delivery, field))
+    return unshown
+
+
+def _check_rejected(facts: Facts, report: Report, sent: Sent, seen: Observation) -> None:
+    """A message that was seen although its only send was rejected, or of unknown outcome and one that must
+    be rejected. Amid an outage ROUTE-5 or ROUTE-8 may be the broken rule, too."""
+    record, rule = sent.record, rejected_by(facts, sent)
+    if record.outcome != Outcome.ERROR and rule not in _NEVER_STORED:
         return
-    _phantom(report, seen, f"was only in a send that answered error {record.error}", sent)
+    why = f"was only in a send that answered {record.outcome} {record.error}"
+    if rule is not None:
+        report.find(rule, "stored", (record, seen.record), f"{seen.delivery.id!r} was shown, which {why}")
+    elif record.error not in UNAVAILABLE or not facts.derive(Locks).faults(None).touching(
+        record.call, record.ret or FOREVER
+    ):
+        _phantom(report, seen, why, sent)
 
 
 def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Observation]) -> None:
@@ -131,17 +129,7 @@ def _difference(family: Profile, message: Message, delivery: Delivery) -> str | 
     # A broker may show the session ID, which is the effective key, as the partition key too (KEY-1).
     if key is not None and key not in (message.partition_key, message.session_id):
         return "partition key"
-    if not family.may_show(delivery, message):
-        return "properties"
-    return None
-
-
-class _Unshown(NamedTuple):
-    """A field that was sent and not shown."""
-
-    field: str
-    seen: Observation
-    sent: Sent
+    return None if family.may_show(delivery, message) else "properties"
 
 
 def _shows(delivery: Delivery, field: str) -> bool:
@@ -150,33 +138,22 @@ def _shows(delivery: Delivery, field: str) -> bool:
     return value is not None and (field == "body" or bool(value))
 
 
-def _judge_unshown(report: Report, unshown: list[_Unshown], appearances: list[Observation]) -> None:
+def _judge_unshown(report: Report, unshown: list[Unshown], appearances: list[Observation]) -> None:
     """By one kind of operation: a field was dropped where that kind shows it of other messages, the
     ``appearances``."""
-    shown = {field for field in _FIELDS if any(_shows(seen.delivery, field) for seen in appearances)}
+    shown = {field for field in FIELDS if any(_shows(seen.delivery, field) for seen in appearances)}
     for field, seen, sent in unshown:
         if field in shown:
-            _altered(report, _FIELDS[field], seen, sent)
+            _altered(report, FIELDS[field], seen, sent)
 
 
 def _phantom(report: Report, seen: Observation, why: str, sent: Sent | None = None) -> None:
-    report.find(
-        _REQUIREMENT,
-        "phantom",
-        "A client was shown a message that nobody sent",
-        (seen.record,) if sent is None else (sent.record, seen.record),
-        f"Message {seen.delivery.id!r}, shown by {seen.record.op} to {seen.record.proc}, {why}.",
-        _SENT_ONLY,
-    )
+    witness = (seen.record,) if sent is None else (sent.record, seen.record)
+    why = f"Message {seen.delivery.id!r}, shown by {seen.record.op} to {seen.record.proc}, {why}."
+    report.find("RCV-1", "phantom", witness, why)
 
 
 def _altered(report: Report, field: str, seen: Observation, sent: Sent) -> None:
     other = "other" if field in ("content", "properties") else "another"
-    report.find(
-        _REQUIREMENT,
-        f"altered {field}",
-        f"A message arrived with {other} {field}",
-        (sent.record, seen.record),
-        f"Message {seen.delivery.id!r} was shown with {other} {field} than {sent.record.proc} sent.",
-        _UNCHANGED,
-    )
+    why = f"Message {seen.delivery.id!r} was shown with {other} {field} than {sent.record.proc} sent."
+    report.find("RCV-1", f"altered {field}", (sent.record, seen.record), why)

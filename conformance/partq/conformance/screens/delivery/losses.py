@@ -1,34 +1,25 @@
-"""RCV-2: what was accepted is still there at the end, unless something may have removed it. Judged after
-``drained`` alone.
+"""What was accepted and is missing at the end, though nothing may have removed it: RCV-2; KEY-7 where the
+rest of its batch was seen, TXN-5 where its transaction took effect. Judged after ``drained`` alone.
 
-What is missing for another reason has another owner: parts of a batch or transaction (`screens.attribution`),
-what a rolled-back transaction had settled (TXN-5), what a refused settlement by a lost lock took along
-(RCV-8).
+What is missing of batches and transactions while a fault, or a plain loss, may be why is left to the judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
-from partq.conformance.facts.index import FOREVER, Facts, Observation, Sent
+from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.screens.admission.faults import homes
-from partq.conformance.screens.attribution import applies, missing_ids, possibly_taken
+from partq.conformance.screens.attribution import applies, homes, possibly_taken
 from partq.conformance.screens.protocol import Report
+from partq.model.messages import effective_keys
 from partq.model.operations import SETTLEMENTS, Outcome
 
 _TAKING: Final = SETTLEMENTS - {"abandon"}
-
-
-class Loss(NamedTuple):
-    """An accepted message that nobody got in the end. ``last``: when it was certainly still there."""
-
-    last: int
-    life: Lifetime
 
 
 class Losses:
@@ -38,40 +29,40 @@ class Losses:
         self.facts = facts
         self.locks = locks
         self.report = report
+        self.lives = facts.derive(Lifetimes)
         self.drained = FOREVER if facts.drained is None else facts.drained
 
     def check(self) -> None:
-        """RCV-2 on every message accepted before the drain."""
+        """Every message accepted before the drain."""
         if self.facts.drained is None:
             return
         judged, lost = 0, []
-        for life in self.facts.derive(Lifetimes).by_id.values():
+        for life in self.lives.by_id.values():
             if life.deliveries and _plainly_taken(life.deliveries[-1]):
                 judged += 1
             elif self._accepted(life) and not self._taken(life.deliveries):
-                loss = Loss(_last_seen(life), life)
-                if not self._given_up_on(loss):
+                if not may_be_given_up_on(self.facts, life.deliveries, _last(life)):
                     judged += 1
-                    lost.append(loss)
+                    lost.append(life)
         self.report.count("RCV-2", judged)
-        if lost:
-            self._judge(lost)
+        self._judge(lost)
+        self._judge_parts()
 
     def _accepted(self, life: Lifetime) -> bool:
         """Whether it certainly was stored before the drain, in a partition that the drain could reach."""
         record = life.record
-        if record.call >= self.drained or (record.ret or FOREVER) >= self.drained:
+        if record.call >= self.drained or returned(record) >= self.drained:
             return False
         if record.outcome == Outcome.ERROR or self._of_open_txn(record):
             return False
         if record.outcome != Outcome.OK and not life.seen:
             return False
-        partition = (life.deliveries or life.peeks)[0].partition if life.seen else self._home(life.sent)
+        partition = (life.deliveries or life.peeks)[0].partition if life.seen else self._home(life)
         return self.locks.faults(partition).first(self.drained) >= self.drained
 
-    def _home(self, sent: Sent) -> int | None:
+    def _home(self, life: Lifetime) -> int | None:
         """The partition that its key was shown to live in."""
-        return None if sent.key is None else self.facts.derive(homes).get(sent.key)
+        return None if life.sent.key is None else self.facts.derive(homes).get(life.sent.key)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not certainly committed: what happens to it is
@@ -80,126 +71,94 @@ class Losses:
 
     def _taken(self, seens: Sequence[Observation]) -> bool:
         """Whether something may have removed it, or still holds it. A later delivery shows that a settlement
-        of unknown outcome had not."""
+        of unknown outcome had not, and that a lock was lost that one may not have been in time for."""
         last_call = max((seen.call for seen in seens), default=0)
         for seen in seens:
-            lock = seen.delivery.lock
-            settlements = [s for s in seen.settlements if s.op in _TAKING and self._in_time(seen, s)]
+            settlements = [s for s in seen.settlements if s.op in _TAKING]
             if any(settlement.outcome == Outcome.OK for settlement in settlements):
                 return True
-            if seen.ret < last_call:
-                continue
-            if lock is None or any(settlement.outcome != Outcome.ERROR for settlement in settlements):
-                return True
-            if self.facts.profile.locks_expire and seen.ended >= self.drained:
+            if seen.ret >= last_call and (
+                seen.delivery.lock is None
+                or any(s.outcome != Outcome.ERROR and s.call <= seen.expired for s in settlements)
+                or (self.facts.profile.locks_expire and seen.ended >= self.drained)
+            ):
                 return True
         return False
 
-    def _in_time(self, seen: Observation, settlement: Record) -> bool:
-        """Whether it may have taken effect: one of unknown outcome by a lock that was certainly lost did
-        not."""
-        return settlement.outcome == Outcome.OK or settlement.call <= seen.expired
-
-    def _judge(self, lost: list[Loss]) -> None:
-        explained = missing_ids(self.facts)
-        left = [loss for loss in self._unexplained(lost) if loss.life.id not in explained]
-        refused = {loss.life.id: self._refusals(loss) for loss in left}
-        plain = [loss for loss in left if not refused[loss.life.id] and not self._part(loss)]
-        for loss in plain:
-            self._report(loss)
-        for loss in () if plain else left:
-            refusals = refused[loss.life.id]
-            certain = [one for one in refusals if one[1].outcome == Outcome.ERROR]
-            if certain and len(certain) == len(refusals) and self._outlived(loss):
-                self._report_refused(loss, certain[0])
-            else:
-                self._leave_open(loss, refusals)
-
-    def _unexplained(self, lost: list[Loss]) -> list[Loss]:
+    def _judge(self, lost: list[Lifetime]) -> None:
         """Without as many as receive-and-deletes of unknown outcome may have taken, at any later time: those
-        that were seen last."""
-        return sorted(lost, key=_last)[: max(0, len(lost) - possibly_taken(self.facts))]
+        that were seen last. What is a part, or was refused, is left to the judge."""
+        left = sorted(lost, key=_last)[: max(0, len(lost) - possibly_taken(self.facts))]
+        for life in (life for life in left if not (self._is_part(life) or _refused(life))):
+            how = "after its delivery" if life.deliveries else "after a peek" if life.peeks else "unseen"
+            seen = [record for one in life.deliveries[-1:] for record in (one.record, *one.settlements)]
+            seen += [peek.record for peek in life.peeks[-1:]]
+            why = f"{life.id!r} was accepted, nothing can have removed it, and the drain did not find it."
+            self.report.find("RCV-2", f"lost {how}", (life.record, *seen), why)
 
-    def _given_up_on(self, loss: Loss) -> bool:
-        """Whether so many locks may have ended in vain that it was dead-lettered (RCV-9), so not missed."""
-        return may_be_given_up_on(self.facts, loss.life.deliveries, loss.last)
-
-    def _part(self, loss: Loss) -> bool:
+    def _is_part(self, life: Lifetime) -> bool:
         """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the
         broken rule."""
-        record = loss.life.record
-        part = "txn" in record.args or len(record.args["messages"]) > 1
-        return not loss.life.seen and part and applies(self.facts, _whole(record))
+        rule = "TXN-5" if "txn" in life.record.args else "KEY-7"
+        part = rule == "TXN-5" or len(life.record.args["messages"]) > 1
+        return part and not life.seen and applies(self.facts, rule)
 
-    def _refusals(self, loss: Loss) -> list[tuple[Observation, Record]]:
-        """The settlements of the message that were refused as by a lost lock, or of unknown outcome by one,
-        and may have removed it all the same."""
-        return [
-            (seen, settlement)
-            for seen in loss.life.deliveries
-            for settlement in seen.settlements
-            if (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
-            or (settlement.outcome == Outcome.ERROR and settlement.error == "lock_lost")
-            if (settlement.ret or FOREVER) > loss.last
-        ]
+    # Parts.
 
-    def _outlived(self, loss: Loss) -> bool:
-        """Whether some other message lived through all that happened to this one, refusals apart: as many
-        locks that ended by abandon, as many that ran out, no fault."""
-        if not self.facts.profile.locks_expire or self.locks.upsets(None).touching(loss.last, self.drained):
-            return False
-        abandoned, expired = self._fate(loss.life.deliveries)
-        for life in self.facts.derive(Lifetimes).delivered:
-            seens = life.deliveries
-            if life is not loss.life and len(seens) > 1 and _in_turn(seens):
-                survived = self._fate(seens[:-1])
-                if survived[0] >= abandoned and survived[1] >= expired and not self._refused(seens):
-                    return True
-        return False
+    def _judge_parts(self) -> None:
+        """KEY-7 and TXN-5: what is missing of batches and transactions, if nothing plain is."""
+        unseen = [life.record for life in self.lives.unseen if life.record.call < self.drained]
+        records = {record.i: record for record in unseen if record.outcome != Outcome.ERROR}.values()
+        if any(_plain(record) for record in records):
+            return
+        for record in records:
+            if record.op == "send_batch" and "txn" not in record.args and not self._may_be_in_part(record):
+                certain = record.outcome == Outcome.OK
+                self._judge_part("KEY-7", (record,), (), record.call, certain)
+        for name in dict.fromkeys(record.args["txn"] for record in records if "txn" in record.args):
+            self._judge_txn(self.facts.txns[name])
 
-    def _fate(self, seens: Sequence[Observation]) -> tuple[int, int]:
-        """How many of these locks were given up, and how many were left to run out."""
-        settled = [bool(seen.possibly_settled_by) for seen in seens]
-        return sum(settled), len(settled) - sum(settled)
+    def _may_be_in_part(self, record: Record) -> bool:
+        """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
+        partitions each by itself (ROUTE-9), and of unknown outcome."""
+        keyless = effective_keys(record.args["messages"], self.facts.profile.key_rule) <= {None}
+        return keyless and self.facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
 
-    def _refused(self, seens: Sequence[Observation]) -> bool:
-        return any(settlement.outcome == Outcome.ERROR for seen in seens for settlement in seen.settlements)
+    def _judge_txn(self, txn: Txn) -> None:
+        sends = tuple(record for record in txn.sends if record.outcome == Outcome.OK)
+        keys = {m.session_id or m.partition_key for send in sends for m in send.args["messages"]}
+        if txn.committed_from is not None and not (len(keys) > 1 and applies(self.facts, "TXN-2")):
+            ends = tuple(record for record in txn.ends if record.outcome != Outcome.ERROR)
+            self._judge_part("TXN-5", sends, ends, txn.committed_from, txn.committed_by is not None)
 
-    def _report_refused(self, loss: Loss, refusal: tuple[Observation, Record]) -> None:
-        seen, settlement = refusal
-        self.report.find(
-            "RCV-8",
-            "effect of a refusal",
-            "A settlement by a lost lock was refused and removed the message",
-            (loss.life.record, seen.record, settlement),
-            f"The {settlement.op} of message {loss.life.id!r} by {settlement.proc} was refused, and "
-            f"the message was never seen again; others whose locks ended so were.",
-            "the message, still there at the end",
-        )
+    def _judge_part(
+        self, rule: str, sends: tuple[Record, ...], ends: tuple[Record, ...], since: int, certain: bool
+    ) -> None:
+        """What is missing of these sends. ``certain``: they were accepted. What a fault may have lost of them
+        is RCV-2's as well."""
+        ids = (message.id for record in sends for message in record.args["messages"])
+        lives = [life for life in map(self.lives.get, ids) if life is not None]
+        gone, siblings = [life for life in lives if not life.seen], [life for life in lives if life.seen]
+        alone = rule == "TXN-5" and certain
+        if (
+            not applies(self.facts, rule)
+            or not (siblings or alone)
+            or len(gone) <= possibly_taken(self.facts)
+        ):
+            return
+        if not (may_be_given_up_on(self.facts, (), since) or self._may_be_wiped(since, siblings)):
+            why = f"{_named(gone)} never seen, also not in the drain"
+            why += f"; of the same {'batch' if rule == 'KEY-7' else 'transaction'} {_named(siblings)} seen"
+            self.report.find(rule, "in part", (*sends, *ends), why if siblings else why.partition(";")[0])
 
-    def _leave_open(self, loss: Loss, refusals: list[tuple[Observation, Record]]) -> None:
-        missing = f"message {loss.life.id!r} is missing: it was lost (RCV-2), or"
-        if refusals:
-            why = f"{missing} the settlement at {refusals[0][1].i}, by a lost lock, removed it (RCV-8)"
-            self.report.ambiguous(("RCV-2", "RCV-8"), why)
-        else:
-            requirement = _whole(loss.life.record)
-            self.report.ambiguous(
-                ("RCV-2", requirement), f"{missing} its batch or transaction was done in part ({requirement})"
-            )
-
-    def _report(self, loss: Loss) -> None:
-        life, seens, peeks = loss.life, loss.life.deliveries, loss.life.peeks
-        how = "after its delivery" if seens else "after a peek" if peeks else "unseen"
-        settled = (record for seen in seens[-1:] for record in (seen.record, *seen.settlements))
-        self.report.find(
-            "RCV-2",
-            f"lost {how}",
-            "An accepted message was lost",
-            (life.record, *settled, *(peek.record for peek in peeks[-1:])),
-            f"Message {life.id!r} of {life.record.proc} was accepted, nothing can have removed it, "
-            f"and the drain did not find it.",
-            "the message in an answer, before or in the drain",
+    def _may_be_wiped(self, since: int, siblings: Sequence[Lifetime]) -> bool:
+        """Whether a fault may have lost what was accepted from that instant on: of the broker, of a front
+        end, or of a partition, if that may have been theirs."""
+        places = {one.partition for life in siblings for one in life.appearances}
+        return any(
+            returned(fault) > since
+            and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)
+            for fault in self.facts.disruptions
         )
 
 
@@ -211,20 +170,28 @@ def _plainly_taken(seen: Observation) -> bool:
     )
 
 
-def _last_seen(life: Lifetime) -> int:
+def _last(life: Lifetime) -> int:
     """The latest instant at which the message certainly was there."""
     return life.appearances[-1].call if life.appearances else life.record.call
 
 
-def _whole(record: Record) -> str:
-    """The rule by which all of the send is done, or nothing."""
-    return "TXN-5" if "txn" in record.args else "KEY-7"
+def _plain(record: Record) -> bool:
+    """Accepted alone: its loss is nothing but a loss."""
+    return record.outcome == Outcome.OK and "txn" not in record.args and len(record.args["messages"]) == 1
 
 
-def _in_turn(seens: Sequence[Observation]) -> bool:
-    """Whether each delivery certainly was over before the next began, all but the last with a lock."""
-    return all(one.delivery.lock is not None and one.ret < two.call for one, two in pairwise(seens))
+def _refused(life: Lifetime) -> bool:
+    """Whether a settlement of the message was refused as by a lost lock, or is of unknown outcome, and may
+    have removed it all the same (RCV-8)."""
+    return any(
+        (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
+        or (settlement.outcome == Outcome.ERROR and settlement.error == "lock_lost")
+        for seen in life.deliveries
+        for settlement in seen.settlements
+        if returned(settlement) > _last(life)
+    )
 
 
-def _last(loss: Loss) -> int:
-    return loss.last
+def _named(lives: Sequence[Lifetime]) -> str:
+    """The messages as the subject of a sentence in the passive voice."""
+    return f"{', '.join(repr(life.id) for life in lives)} {'was' if len(lives) == 1 else 'were'}"

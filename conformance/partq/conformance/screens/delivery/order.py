@@ -1,17 +1,16 @@
-"""The order of first deliveries: by number within a partition (RCV-3), free across partitions (RCV-4), and by
-sends within a key where the broker shows no numbers (RCV-12).
+"""First deliveries, in order of their numbers within a partition (RCV-3), in any across partitions (RCV-4).
 
 A message overtakes an older one where its receive returned before the older one's lock can have begun.
 What may have been locked unseen is given the benefit: a front end's cache or a receive of unknown outcome
 held it, and a fault ended that lock without a trace. Numbers that contradict the order of sends are SEQ-3.
+Where the order is that of sends, it is `ordering`'s.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 
@@ -20,11 +19,10 @@ from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Intervals, Locks, UnseenLocks
 from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report
-from partq.model.operations import Outcome
 
 
 class FirstDelivery(Struct, frozen=True, eq=False, gc=False):
-    """A message's first delivery. ``place``: its number; the call of its send where there are no numbers."""
+    """A message's first delivery, and its number's place."""
 
     place: int
     life: Lifetime
@@ -45,70 +43,36 @@ class Order:
         self.half, self.mask = 1 << (bits - 1), (1 << bits) - 1
 
     def check(self) -> None:
-        """RCV-3, RCV-4 and the order within keys (RCV-12)."""
-        numbered: dict[int | None, list[FirstDelivery]] = {}
-        keyed: dict[str, list[FirstDelivery]] = {}
+        """RCV-3 and RCV-4."""
+        groups: dict[int | None, list[FirstDelivery]] = {}
         flat = not self.facts.profile.partitioned
         across, previous_called, previous_partition = 0, -1, None
         for life in self.facts.derive(Lifetimes).delivered:
             seens, sent = life.deliveries, life.record
-            seen, key = seens[0], life.sent.key
-            if len(seens) > 1 and not _certainly_first(seens):
-                continue
+            seen = seens[0]
             delivery = seen.delivery
-            if delivery.delivery_count or delivery.redelivered:
-                continue
+            if (
+                (len(seens) > 1 and seen.ret >= seens[1].call)
+                or delivery.delivery_count
+                or delivery.redelivered
+            ):
+                continue  # not certainly the first
             partition = None if flat else seen.partition
             if delivery.seq is not None and (flat or partition is not None):
-                group = numbered.get(partition)
-                if group is None:
-                    group = numbered[partition] = []
-                group.append(FirstDelivery(delivery.seq & self.mask, life, seen))
-            elif key is not None:
-                keyed.setdefault(key, []).append(FirstDelivery(sent.call, life, seen))
+                groups.setdefault(partition, []).append(FirstDelivery(delivery.seq & self.mask, life, seen))
             if partition != previous_partition:
-                across += sent.ret is not None and sent.ret < previous_called
+                across += returned(sent) < previous_called
                 previous_partition = partition
             previous_called = sent.call
         if not flat:
             self.report.count("RCV-4", across)
-        self._within(numbered, keyed)
-        if flat and None in numbered and self.facts.drained is None:
-            self._over_undelivered(numbered[None])
-
-    def _within(
-        self, numbered: dict[int | None, list[FirstDelivery]], keyed: dict[str, list[FirstDelivery]]
-    ) -> None:
-        """The order in each partition, and where there are no numbers within each key."""
-        for partition, group in numbered.items():
+        for partition, group in groups.items():
             if len(group) > 1:
-                self._by_number(partition, group)
-        for key, group in keyed.items():
-            if len(group) > 1:
-                self._by_send(key, group)
+                self._judge(partition, group)
 
-    def _over_undelivered(self, group: list[FirstDelivery]) -> None:
-        """Whether one was delivered though an older one was there, and is never delivered at all."""
-        if self.shadows or any(record.outcome == Outcome.UNKNOWN for record in self.facts.receives):
-            return
-        waiting = (
-            life
-            for life in self.facts.derive(Lifetimes).by_id.values()
-            if not life.deliveries and life.accepted < FOREVER and "txn" not in life.record.args
-        )
-        older = min(waiting, key=_accepted_at, default=None)
-        newer = (
-            None if older is None else next((f for f in group if f.life.record.call > older.accepted), None)
-        )
-        if older is not None and newer is not None:
-            self.report.ambiguous(
-                ("RCV-3", "RCV-2"),
-                f"message {newer.life.id!r} was delivered, {older.id!r}, sent before, never: "
-                "out of order (RCV-3), or lost (RCV-2)",
-            )
-
-    def _by_number(self, partition: int | None, group: list[FirstDelivery]) -> None:
-        """RCV-3 in one partition: a sweep from the lowest number up."""
+    def _judge(self, partition: int | None, group: list[FirstDelivery]) -> None:
+        """RCV-3 in one partition: a sweep from the lowest number up. What a lock that nobody saw, and that
+        was not counted (RCV-9), explains as well is left to the judge."""
         in_order = self._sorted(group)
         self.report.count("RCV-3", self._distinct(pairwise(in_order)))
         pairs = list(self._overtaken(in_order, self._upsets(partition))) if _suspicious(in_order) else []
@@ -116,21 +80,17 @@ class Order:
             return
         for older, newer in pairs:
             if not self._possibly_uncounted(older):
-                where = _name(partition)
-                self._report("RCV-3", "first deliveries", older, newer, f"has the lower number in {where}")
-            else:
-                self.report.ambiguous(
-                    ("RCV-3", "RCV-9"),
-                    f"message {newer.life.id!r} overtook message {older.life.id!r}: out "
-                    f"of order (RCV-3), or the older one was locked unseen, and that was not counted (RCV-9)",
-                )
+                witness = (older.life.record, newer.life.record, newer.seen.record, older.seen.record)
+                why = f"{newer.life.id!r} was first delivered before anybody can have locked "
+                why += f"{older.life.id!r}, which has the lower number."
+                self.report.find("RCV-3", "first deliveries", witness, why)
 
     def _distinct(self, neighbours: Iterable[tuple[FirstDelivery, FirstDelivery]]) -> int:
         """Of how many, the older one first, the newer one was there when the older one was received, and
         certainly came later: the other way round it would have been found. With too much skew, none."""
         count = 0
         for older, newer in neighbours:
-            if older.seen.ret < newer.seen.began and _accepted(newer) < older.seen.call:
+            if older.seen.ret < newer.seen.began and returned(newer.life.record) < older.seen.call:
                 count += not (self._free(older) or self._free(newer))
         return count
 
@@ -149,18 +109,15 @@ class Order:
         return sorted(group, key=lambda first: (first.place - origin) & mask)
 
     def _upsets(self, partition: int | None) -> Intervals | None:
-        if not self.shadows:
-            return None
-        return self.locks.upsets(partition) or None
+        return self.locks.upsets(partition) or None if self.shadows else None
 
     def _overtaken(
         self, in_order: Iterable[FirstDelivery], upsets: Intervals | None
-    ) -> Iterable[tuple[FirstDelivery, FirstDelivery]]:
+    ) -> Iterator[tuple[FirstDelivery, FirstDelivery]]:
         """Pairs (older, newer) of which the newer one certainly went first, with no upset in between."""
         latest: dict[int, FirstDelivery] = {}
         for first in in_order:
-            called = first.seen.call
-            older = latest.get(upsets.over(called) if upsets else 0)
+            older = latest.get(upsets.over(first.seen.call) if upsets else 0)
             if older is not None and first.seen.ret < older.seen.began:
                 yield older, first
             if not self._free(first):
@@ -181,67 +138,12 @@ class Order:
         upsets = self.locks.upsets(first.seen.partition)
         return upsets.touching(first.life.record.call, first.seen.ret) > 0
 
-    def _by_send(self, key: str, group: list[FirstDelivery]) -> None:
-        """RCV-12: a flat entity keeps the order of a key, whatever is known of partitions and numbers."""
-        in_order = sorted(group, key=attrgetter("place"))
-        in_turn = (pair for pair in pairwise(in_order) if _accepted(pair[0]) < pair[1].place)
-        self.report.count("RCV-12", self._distinct(in_turn))
-        waiting = sorted(((_accepted(first), n) for n, first in enumerate(group)), key=itemgetter(0))
-        older: FirstDelivery | None = None
-        at = 0
-        for newer in in_order:
-            while at < len(waiting) and waiting[at][0] < newer.place:
-                candidate = group[waiting[at][1]]
-                if not self._free(candidate) and (older is None or candidate.seen.began > older.seen.began):
-                    older = candidate
-                at += 1
-            if older is not None and newer.seen.ret < older.seen.began and not self._upset(older, newer):
-                self._report(
-                    "RCV-12", "order of a key", older, newer, f"was sent before, with the same key {key!r}"
-                )
 
-    def _upset(self, older: FirstDelivery, newer: FirstDelivery) -> bool:
-        upsets = self._upsets(None)
-        return bool(upsets and upsets.touching(newer.seen.call, older.seen.ret))
-
-    def _report(
-        self, requirement: str, cause: str, older: FirstDelivery, newer: FirstDelivery, why: str
-    ) -> None:
-        before, after = older.life.id, newer.life.id
-        self.report.find(
-            requirement,
-            cause,
-            "A newer message was delivered before an older one",
-            (older.life.record, newer.life.record, newer.seen.record, older.seen.record),
-            f"Message {after!r} was first delivered to {newer.seen.record.proc} before anybody can have "
-            f"locked message {before!r}, which {why}.",
-            f"message {before!r} first, or none",
-        )
-
-
-def _certainly_first(seens: Sequence[Observation]) -> bool:
-    """Whether the first delivery was over before any other began."""
-    return seens[0].ret < seens[1].call
-
-
-def _suspicious(in_order: Iterable[FirstDelivery]) -> bool:
+def _suspicious(in_order: Sequence[FirstDelivery]) -> bool:
     """Whether one may have overtaken another; nothing needs a closer look otherwise."""
     latest = -1
     for first in in_order:
         if first.seen.ret < latest:
             return True
-        if first.seen.began > latest:
-            latest = first.seen.began
+        latest = max(latest, first.seen.began)
     return False
-
-
-def _accepted_at(life: Lifetime) -> int:
-    return life.accepted
-
-
-def _accepted(first: FirstDelivery) -> int:
-    return returned(first.life.record)
-
-
-def _name(partition: int | None) -> str:
-    return "the entity" if partition is None else f"partition {partition}"

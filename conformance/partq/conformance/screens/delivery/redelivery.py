@@ -1,22 +1,20 @@
 """Messages delivered more than once: exclusive locks (RCV-6), no return of what is finished (RCV-7), the
 delivery count (RCV-9).
 
-One anomaly, one finding: a message that came back after it was finished is not judged further. Where a
-history shows that RCV-7 or one of its neighbours is violated, but not which, the rule is undecided.
+One anomaly, one finding: a message that came back after it was finished, or while it was locked, is not
+judged further. Where a history shows that one of several rules is violated, but not which, the judge decides.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 
-from partq.conformance.facts.index import FOREVER, RET, Facts, Observation
+from partq.conformance.facts.index import RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, deletes, returned
 from partq.conformance.history import Record, time_text
-from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 
@@ -44,31 +42,12 @@ class Redelivery:
             if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
             by_return = sorted(seens, key=RET)
-            if len(seens) == 1 or not self._came_again(seens, by_return):
+            if len(seens) == 1 or not (
+                self._finished(seens, by_return[-1].ret) or self._overlap(seens, by_return)
+            ):
                 self._count(life, by_return)
-                self._limit(life, by_return)
         self.report.count("RCV-9", self.counted)
         self._exercised()
-
-    def _came_again(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
-        """Whether one of several deliveries broke RCV-6 or RCV-7, or possibly so."""
-        if self._finished(seens, by_return[-1].ret):
-            return True
-        return self._contested(by_return) and (
-            self._overlap(seens, by_return) or self._gone_or_held(by_return)
-        )
-
-    def _contested(self, by_return: list[Observation]) -> bool:
-        """Whether some delivery returned before an earlier one's lock had run out, left alone. If none did,
-        there is nothing for RCV-6 or RCV-7 to look at."""
-        latest = -1
-        for seen in by_return:
-            if seen.ret < latest:
-                return True
-            end = FOREVER if seen.delivery.lock is None else seen.held_unsettled
-            if end > latest:
-                latest = end
-        return False
 
     # RCV-7
 
@@ -102,38 +81,21 @@ class Redelivery:
 
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
         """True where the return is, or may be, a matter of RCV-7."""
+        ret = returned(end)
         if end is first.record:
-            certain = [s for s in later if s.call > (end.ret or 0) or deletes(s.record)]
-            possible = [s for s in later if s.held_until > (end.ret or 0)]
+            certain = [s for s in later if s.call > ret or deletes(s.record)]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
             if any(self.locks.ended_but(seen, end) < end.call for seen in named):
                 return False  # a lost lock that settled: RCV-8
-            ret = returned(end)
             held = first.held_until == end.call and all(seen.held_unsettled > ret for seen in named)
             certain = [s for s in later if held and s.call > ret]
-            possible = later
-        if certain:
-            self._report_return(first, end, certain[0].record)
-        elif possible:
-            self.report.ambiguous(
-                ("RCV-7", "RCV-6", "RCV-8"),
-                f"message {first.delivery.id!r} was finished and delivered again, but the two overlap, or "
-                f"its lock may have ended before: a finished message came back (RCV-7), its lock did not "
-                f"exclude others (RCV-6), or a lost lock settled (RCV-8)",
-            )
-        return bool(certain or possible)
-
-    def _report_return(self, first: Observation, end: Record, again: Record) -> None:
-        self.report.find(
-            "RCV-7",
-            f"after {end.op}",
-            "A finished message was delivered again",
-            (self.facts.by_id[first.delivery.id][0].record, first.record, end, again),
-            f"Message {first.delivery.id!r} was finished by the {end.op} of {end.proc}, yet a later receive "
-            f"of {again.proc} returned it.",
-            "any message that was neither completed nor received and deleted, or none",
-        )
+        for again in certain[:1]:
+            why = f"Message {first.delivery.id!r} was finished by the {end.op} of {end.proc}, yet a later "
+            why += f"receive of {again.record.proc} returned it."
+            sent = self.facts.by_id[first.delivery.id][0].record
+            self.report.find("RCV-7", f"after {end.op}", (sent, first.record, end, again.record), why)
+        return bool(certain) or end is not first.record or any(s.held_until > ret for s in later)
 
     # RCV-6
 
@@ -142,16 +104,11 @@ class Redelivery:
         ends = [-1 if _gives_no_lock(s) else s.held_until for s in by_return]
         held, holder = -1, by_return[0]
         for seen, end in zip(by_return, ends, strict=True):
-            at = seen.ret
-            if at < held and at < end:
+            if seen.ret < min(held, end):
                 return self._report_overlap(holder, seen, held)
             if end > held:
                 held, holder = end, seen
-        return self._within(seens, by_return, ends)
-
-    def _within(self, seens: Sequence[Observation], by_return: list[Observation], ends: list[int]) -> bool:
-        """Whether a receive that began and ended while a lock certainly held returned its message."""
-        held, holder, taken = -1, seens[0], 0
+        held, taken = -1, 0
         for seen in seens:
             while taken < len(by_return) and by_return[taken].ret < seen.call:
                 if ends[taken] > held:
@@ -162,56 +119,22 @@ class Redelivery:
         return False
 
     def _report_overlap(self, holder: Observation, seen: Observation, held: int) -> bool:
-        if self.facts.profile.flows and self._shared_out(holder.record, seen.record):
-            self.report.ambiguous(
-                ("RCV-6", *MISDELIVERY),
-                f"message {seen.delivery.id!r} was delivered twice at a time: its lock did not exclude "
-                f"others (RCV-6), or went to a flow that had not its partition (REB-2)",
+        """With flows, it may also have gone to one that had not its partition (REB-2)."""
+        if not (self.facts.profile.flows and self._shared_out(holder.record, seen.record)):
+            why = (
+                f"{seen.delivery.id!r} was returned to {seen.record.proc} by {time_text(seen.ret)}; the lock "
             )
-            return True
-        self.report.find(
-            "RCV-6",
-            "overlap",
-            "A locked message was delivered to somebody else",
-            (holder.record, seen.record),
-            f"Message {seen.delivery.id!r} was returned to {seen.record.proc} by {time_text(seen.ret)}; "
-            f"the lock that {holder.record.proc} had got on it certainly held until {time_text(held)}.",
-            "any message that is not locked, or none",
-        )
+            why += f"lock that {holder.record.proc} had got on it certainly held until {time_text(held)}."
+            self.report.find("RCV-6", "overlap", (holder.record, seen.record), why)
         return True
 
     def _shared_out(self, holder: Record, again: Record) -> bool:
         """Whether another flow had, or lost, partitions: the lock may have been given on one of those."""
-        flow, until = holder.args.get("flow"), again.ret or FOREVER
+        flow, until = holder.args.get("flow"), returned(again)
         return flow != again.args.get("flow") or any(
-            event.args.get("flow") != flow and event.args["state"] != "ready" and event.call <= until
+            event.args.get("flow") != flow and event.args["state"] != "ready"
             for event in self.facts.assignment_events
-            if event.call >= holder.call
-        )
-
-    def _gone_or_held(self, by_return: list[Observation]) -> bool:
-        """Whether one delivery follows another whose lock can have ended only by removing the message: it had
-        gone (RCV-7) or was still locked (RCV-6)."""
-        for one, two in pairwise(by_return):
-            if self._bars(one, two) and self._in_turn(one, two):
-                why = f"message {two.delivery.id!r} came again, still locked (RCV-6) or gone (RCV-7)"
-                self.report.ambiguous(("RCV-6", "RCV-7"), why)
-                return True
-        return False
-
-    def _in_turn(self, one: Observation, two: Observation) -> bool:
-        """Whether the first of two deliveries certainly came first, or the other bars it as well."""
-        return one.ret < two.call or self._bars(two, one)
-
-    def _bars(self, one: Observation, two: Observation) -> bool:
-        """Whether the second cannot have been delivered after the first: no lock of the first can have ended
-        by then but by removing the message."""
-        if self.kills:
-            return False
-        if one.delivery.lock is None:
-            return deletes(one.record)
-        return one.held_unsettled > two.ret and all(
-            settlement.op in REMOVALS for settlement in one.possibly_settled_by if settlement.call <= two.ret
+            if holder.call <= event.call <= until
         )
 
     # RCV-9
@@ -226,17 +149,11 @@ class Redelivery:
             called, count = seen.call, seen.delivery.delivery_count
             hidden = self.unseen.ended(seen.partition, free_from, since, seen.ret)
             if before is not None and before.ret >= called:
-                # Two at a time: which was first is not known.
-                if count is not None and count == before.delivery.delivery_count:
-                    if self._must_raise(before, seen) and self._must_raise(seen, before):
-                        self._leave_low_open(seen)
-                        return
-                # Of the one that was last, the count is shown; its lock is still to end.
+                # Two at a time: which was first is not known. Of the one that was last, the count is shown;
+                # its lock is still to end.
                 low = low if count is None else min(low, count)
-                high = high + 1 if count is None else max(high, count)
-                high += hidden
-                free_from, since = min(free_from, seen.held_until), min(since, called)
-                before = seen
+                high = (high + 1 if count is None else max(high, count)) + hidden
+                free_from, since, before = min(free_from, seen.held_until), min(since, called), seen
                 continue
             certain = before is not None and self._certainly_raised(before, seen)
             low, high = low + certain, high + hidden + (before is not None)
@@ -245,158 +162,68 @@ class Redelivery:
                 if not low <= count <= high:
                     self._judge_count(life, seen, before, low, high)
                     return
-                if count == low and not certain and before is not None and self._must_raise(before, seen):
-                    self._leave_low_open(seen)
-                    return
                 low = high = count
             free_from, since, before = seen.held_until, called, seen
 
-    def _limit(self, life: Lifetime, by_return: list[Observation]) -> None:
-        """No delivery bears a higher count than the entity allows. A peek may have raised it."""
-        limit = self.facts.entity.max_delivery_count
-        beyond = next((seen for seen in by_return if (seen.delivery.delivery_count or 0) > limit), None)
-        if beyond is None:
-            return
-        count, record = beyond.delivery.delivery_count, beyond.record
-        if any(peek.call < beyond.ret for peek in life.peeks):
-            self.report.ambiguous(
-                ("RCV-9", "PEEK-6"),
-                f"message {life.id!r} was delivered with count {count}, of at most {limit}: it was not "
-                f"dead-lettered (RCV-9), or a peek raised it (PEEK-6)",
-            )
-            return
-        self.report.find(
-            "RCV-9",
-            "beyond the maximum",
-            "A message was delivered after more failed deliveries than its entity allows",
-            (record,),
-            f"Message {life.id!r} was delivered to {record.proc} with delivery count {count}.",
-            f"a delivery count of at most {limit} (max_delivery_count)",
-        )
-
     def _certainly_raised(self, seen: Observation, again: Observation) -> bool:
-        """Whether the delivery's lock certainly ended, before that one, in a way that raises the count."""
-        if seen.delivery.lock is None or self._struck(seen, again):
+        """Whether the delivery's lock certainly ended, before that one, in a way that raises the count; not
+        by a fault, and none undid it."""
+        struck = seen.struck <= again.ret and (seen.struck <= seen.ended or bool(self.kills))
+        if seen.delivery.lock is None or struck:
             return False
-        called, settlements = again.call, seen.possibly_settled_by
-        if not settlements:
-            return seen.expired < called
-        if seen.expired < called and all(s.op == "abandon" and "txn" not in s.args for s in settlements):
-            return True
+        settlements = seen.possibly_settled_by
+        if any(one.op != "abandon" or "txn" in one.args for one in settlements):
+            return False
+        if seen.expired < again.call or not settlements:
+            return seen.expired < again.call
         first = settlements[0]
-        if (
-            first.op != "abandon"
-            or "txn" in first.args
-            or first.outcome != Outcome.OK
-            or len(settlements) > 1
-        ):
-            return False
-        return first.ret is not None and first.ret < called and seen.held_until == first.call
-
-    def _struck(self, seen: Observation, again: Observation) -> bool:
-        """Whether a fault may have ended the delivery's lock, or undone what did, before it came again."""
-        return seen.struck <= again.ret and (seen.struck <= seen.ended or bool(self.kills))
-
-    def _must_raise(self, seen: Observation, again: Observation) -> bool:
-        """Whether whatever ended the delivery's lock raised the count, if its message was not removed."""
-        lock = seen.delivery.lock
-        if lock is None or not self.facts.profile.locks_expire:
-            return False
-        return not self._struck(seen, again) and all(
-            (s.op in REMOVALS or s.op == "abandon") and "txn" not in s.args for s in seen.possibly_settled_by
-        )
-
-    def _leave_low_open(self, seen: Observation) -> None:
-        self.report.ambiguous(
-            ("RCV-9", "RCV-6", "RCV-7"),
-            f"the delivery count of message {seen.delivery.id!r} did not rise: the last lock was not counted "
-            f"(RCV-9), or had not ended (RCV-6), or had removed the message (RCV-7)",
-        )
+        settled = first.outcome == Outcome.OK and returned(first) < again.call
+        return settled and len(settlements) == 1 and seen.held_until == first.call
 
     def _judge_count(
         self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
     ) -> None:
-        """A count out of bounds: left open where a neighbour of RCV-9 explains as well why it is too high."""
-        count = seen.delivery.delivery_count or 0
-        if count < low:
-            self._report_count(seen, before, low, high)
-            return
-        end = seen.ret
-        since = life.possibly_from if before is None else before.call
-        others = bisect_right(self.calls, end) - bisect_right(self.calls, since) - 1
-        neighbours = {}
-        if self.caching and count <= high + others:
-            neighbours["RCV-6"] = "locks ended early, also such as nobody saw (RCV-6)"
-        if any(peek.call < end for peek in life.peeks):
-            neighbours["PEEK-6"] = "a peek raised it (PEEK-6)"
-        if neighbours:
-            self.report.ambiguous(
-                ("RCV-9", *neighbours),
-                f"the delivery count of message {life.id!r} rose more than its locks explain: each raised it "
-                f"too far (RCV-9), or {', or '.join(neighbours.values())}",
-            )
-        else:
-            self._report_count(seen, before, low, high)
-
-    def _report_count(self, seen: Observation, before: Observation | None, low: int, high: int) -> None:
+        """A count out of bounds, unless a peek (PEEK-6), or locks that ended early, also such as nobody saw
+        (RCV-6), explain as well why it is too high."""
         delivery, record = seen.delivery, seen.record
-        count = delivery.delivery_count or 0
-        self.report.find(
-            "RCV-9",
-            "too low" if count < low else "too high",
-            f"A delivery count {'misses a lock that ended' if count < low else 'is too high'}",
-            (record,) if before is None else (before.record, record),
-            f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}.",
-            f"a delivery count of {low}" if low == high else f"a delivery count from {low} to {high}",
-        )
+        count, since = delivery.delivery_count or 0, life.possibly_from if before is None else before.call
+        others = bisect_right(self.calls, seen.ret) - bisect_right(self.calls, since) - 1
+        early = self.caching and count <= high + others
+        if count < low or not (early or any(peek.call < seen.ret for peek in life.peeks)):
+            cause = "too low" if count < low else "too high"
+            why = f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}."
+            self.report.find("RCV-9", cause, (record,) if before is None else (before.record, record), why)
 
     # What was put to the test.
 
     def _exercised(self) -> None:
+        """RCV-7 was by all that was finished before the last receive; RCV-6 by each lock that was tried."""
         receives = self.facts.receives
         if not receives:
             return
         last = self.calls[-1]
+        plain = (one for one in self.facts.settlements if one.op in REMOVALS and "txn" not in one.args)
         finished = sum(
-            len(record.args["locks"])
-            for record in self.facts.settlements
-            if record.op in REMOVALS
-            and record.outcome == Outcome.OK
-            and record.ret is not None
-            and record.ret < last
-            and "txn" not in record.args
+            len(one.args["locks"]) for one in plain if one.outcome == Outcome.OK and returned(one) < last
         )
-        finished += sum(
-            len(r.messages)
-            for r in receives
-            if r.messages and deletes(r) and r.ret is not None and r.ret < last
-        )
+        finished += sum(len(r.messages) for r in receives if r.messages and deletes(r) and returned(r) < last)
         self.report.count("RCV-7", finished)
-        self._exercised_exclusion(receives)
+        self.report.count("RCV-6", sum(map(self._tested, receives)))
 
-    def _exercised_exclusion(self, receives: list[Record]) -> None:
-        """A lock was tested where some receive began while it held, and ended then, or waited and returned
-        its message after it."""
-        by_lock = self.facts.locks
-        tested = 0
-        for record in receives:
-            if not record.messages or record.ret is None or deletes(record):
-                continue
-            after = bisect_left(self.calls, record.ret)
-            if after == len(receives):
-                break
-            asked, ret = receives[after], receives[after].ret
-            if ret is None or asked.outcome != Outcome.OK:
-                continue
-            waited = {shown.id for shown in asked.messages}
-            for delivery in record.messages:
-                lock = delivery.lock
-                if lock is None:
-                    continue
-                held, settlements = by_lock[lock].held_until, by_lock[lock].settlements
-                if held > (asked.call if delivery.id in waited else ret):
-                    tested += not settlements or settlements[0].call > ret
-        self.report.count("RCV-6", tested)
+    def _tested(self, receive: Record) -> int:
+        """How many of the locks that it gave held through the receive that follows it, or as that was called,
+        if it waited and returned their message."""
+        if not receive.messages or receive.ret is None or deletes(receive):
+            return 0
+        after = bisect_left(self.calls, receive.ret)
+        following = self.facts.receives[after] if after < len(self.calls) else None
+        if following is None or following.ret is None or following.outcome != Outcome.OK:
+            return 0
+        ret, waited = following.ret, {shown.id for shown in following.messages}
+        given = (self.facts.locks[one.lock] for one in receive.messages if one.lock is not None)
+        through = ((seen, following.call if seen.delivery.id in waited else ret) for seen in given)
+        held = [seen for seen, until in through if seen.held_until > until]
+        return sum(not seen.settlements or seen.settlements[0].call > ret for seen in held)
 
 
 def _gives_no_lock(seen: Observation) -> bool:

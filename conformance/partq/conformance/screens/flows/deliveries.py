@@ -1,92 +1,145 @@
-"""Deliveries through flows: to the flow that has the partition, while it is ready, and blind to partitions.
+"""Deliveries through flows, which are blind to partitions: to the flow that has the partition, while it is
+ready.
 
-A partition is never seen; what a delivery says of it is `facts.candidate_partitions`'s. An anomaly is given
-to the rule with the least assumption that explains all deliveries of a message by one partition, in this
-order:
-
-==============================================================================  ======
-it was at every delivery ready or paused at the receiving flow                   REB-13
-it was besides, at some, kept for a lost flow                                    REB-7
-nothing of that: a flow got what it was not assigned, being certainly a standby     REB-5
-the same, certainly not being one                                                   REB-2
-==============================================================================  ======
-
-But REB-2 explains everything: if it is needed for one message, then all are taken for it. And REB-7 is left
-open where nothing shows that flows get only what is theirs (`Paths.exclusive`).
-
-Where keys are is `affinity.py`'s.
-"""
+A partition is never seen; what a delivery says of it is `facts.candidate_partitions`'s. A message for which
+no partition was ready at every delivery came through a wrong flow: REB-5 where that certainly was a standby,
+else one of `MISDELIVERY`. Messages of one key whose sets of possible partitions have nothing in common were
+not in one partition, or came through wrong flows: which rule that breaks only the judge can say. Without a
+look at single partitions, keyless messages are spread evenly (ROUTE-4)."""
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_, or_
 from typing import Final
 
-from partq.conformance.facts.candidate_partitions import Paths
+from partq.conformance.facts.candidate_partitions import Path, Paths
 from partq.conformance.facts.index import Facts
-from partq.conformance.screens.flows.affinity import judge_keys, judge_spread
-from partq.conformance.screens.flows.misdelivery import judge_misdeliveries
+from partq.conformance.facts.records import returned
+from partq.conformance.history import Record
+from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.routing.balance import judge_balance
 from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
-    """REB-2, REB-13, REB-7, REB-15, and for keys and keyless messages KEY-8, ROUTE-1, ROUTE-2, ROUTE-4."""
+    """REB-2, REB-5, REB-13 and REB-15, and for keys and keyless messages KEY-8, ROUTE-1, 2 and 4."""
     report = Report()
     if not facts.profile.flows:
         return report
-    _hidden(facts, report)
+    _check_hidden(facts, report)
     if facts.assignment_events:
         paths = facts.derive(Paths)
         report.count("REB-2", paths.conclusive)
         report.count("REB-13", paths.pauses)
-        judge_keys(facts, paths, report, judge_misdeliveries(paths, report))
-        judge_spread(facts, paths, report)
+        wrong = [path for path in paths.by_id.values() if not path.ready]
+        _judge_wrong(paths, report, wrong)
+        _judge_keys(paths, report, bool(wrong))
+        _judge_spread(facts, paths, report)
     return report
 
 
-def _hidden(facts: Facts, report: Report) -> None:
+def _check_hidden(facts: Facts, report: Report) -> None:
     """REB-15."""
     for record in facts.receives:
         report.count("REB-15", len(record.messages))
         for delivery in record.messages:
             if delivery.partition is not None:
-                report.find(
-                    "REB-15",
-                    "shows partition",
-                    "A delivery shows a partition",
-                    (record,),
-                    f"{delivery.id!r} was delivered with partition {delivery.partition}",
-                    "deliveries that do not show where the message was",
-                )
+                why = f"{delivery.id!r} was delivered with partition {delivery.partition}"
+                report.find("REB-15", "shows partition", (record,), why)
     for record in facts.flows:
         if record.op == "bind" and "partition" in record.args and record.outcome != Outcome.UNKNOWN:
             report.count("REB-15")
             if record.outcome == Outcome.OK:
-                report.find(
-                    "REB-15",
-                    "partition chosen",
-                    "A consumer chose its partition",
-                    (record,),
-                    f"the bind of flow {record.args['flow']} asked for partition "
-                    f"{record.args['partition']} and was accepted",
-                    "the bind is refused",
-                )
+                why = f"the bind of flow {record.args['flow']} asked for a partition and was accepted"
+                report.find("REB-15", "partition chosen", (record,), why)
 
 
-BLIND_SPOTS: Final = (
-    "Without assignment events only REB-15 is seen.",
-    "A flow that has every partition shows nothing of where its messages were.",
-    "A message that came once, through the wrong flow, is taken for one of that flow's partitions: then its "
-    "key seems to be apart.",
-    "Messages whose ID is sent more than once are left out.",
-    "Equal keys apart that fit two rules alike are left open under both.",
-    "An update of the partition count is not followed.",
-)
+def _judge_wrong(paths: Paths, report: Report, wrong: list[Path]) -> None:
+    """Messages that came through a flow for which no partition of theirs was ready."""
+    receives = [_wrong(paths, path) for path in wrong]
+    if not all(_by_standby(paths, record) for record in receives):
+        why = "messages came through flows without a partition that was ready; there are several explanations"
+        report.ambiguous(MISDELIVERY, why)
+        return
+    for path, record in zip(wrong, receives, strict=True):
+        flow = record.args["flow"]
+        why = f"{path.life.id!r} came through flow {flow}, which bound when there were as many flows as "
+        why += "partitions; none was lost since"
+        report.find("REB-5", "standby gets load", (paths.timeline.sessions_of[flow][-1].bind, record), why)
+
+
+def _wrong(paths: Paths, path: Path) -> Record:
+    """The receive that no partition of those before explains."""
+    mask = -1
+    for seen in path.life.deliveries:
+        mask &= paths.ready(seen.record)
+        if not mask:
+            return seen.record
+    return path.life.deliveries[-1].record
+
+
+def _by_standby(paths: Paths, record: Record) -> bool:
+    """Whether the flow that should not have got it certainly was a standby."""
+    sessions = paths.timeline.sessions_of.get(record.args.get("flow", ""), ())
+    return any(paths.timeline.stands_by(session, returned(record)) for session in sessions)
+
+
+def _judge_keys(paths: Paths, report: Report, misdelivered: bool) -> None:
+    """KEY-8, ROUTE-1, ROUTE-2. ``misdelivered``: whether messages came through wrong flows."""
+    for group in paths.by_key.values():
+        usable = [path for path in group if path.ready]
+        if len(usable) < 2:
+            continue
+        if not reduce(and_, (path.ready for path in usable)):
+            if not misdelivered:
+                why = "messages of one key seem to have been in different partitions, or flows got what was "
+                report.ambiguous(("KEY-8", "ROUTE-1", "ROUTE-2", *MISDELIVERY), why + "not theirs")
+            continue
+        conclusive = [path for path in usable if path.ready != paths.timeline.everything]
+        pairs = max(0, len(conclusive) - 1)
+        report.count("ROUTE-1", pairs)
+        report.count("KEY-8", pairs)
+        if len({path.life.record.proc for path in conclusive}) > 1:
+            report.count("ROUTE-2", pairs)
+
+
+def _judge_spread(facts: Facts, paths: Paths, report: Report) -> None:
+    """ROUTE-4: partitions that no message's set distinguishes are one share. A batch is no choice of its own,
+    and is left out."""
+    partitions = facts.entity.partitions
+    if len(paths.timeline.bits) != partitions:
+        return
+    keyless = [path for path in paths.by_id.values() if path.ready and path.life.sent.key is None]
+    chosen = [path for path in keyless if _is_choice(path.life.record)]
+    accepted = [sent.record for sent in facts.sends if sent.key is None and _is_choice(sent.record)]
+    shares = [1 << bit for bit in paths.timeline.bits.values()]
+    for mask in {path.ready for path in keyless}:
+        touched = [share for share in shares if share & mask]
+        shares = sorted([*(share for share in shares if not share & mask), reduce(or_, touched)])
+    counts = {}
+    for share in shares:
+        named = (str(name) for name, bit in paths.timeline.bits.items() if share >> bit & 1)
+        came = sum(bool(path.ready & share) for path in chosen)
+        counts[f"partitions {', '.join(named)}"] = came, share.bit_count() / partitions
+    judge_balance(report, counts, accepted)
+
+
+def _is_choice(record: Record) -> bool:
+    return record.op == "send" and record.outcome == Outcome.OK
+
 
 SCREEN: Final = Screen(
     "flows",
     ("KEY-8", "REB-2", "REB-5", "REB-7", "REB-13", "REB-15", "ROUTE-1", "ROUTE-2", "ROUTE-4"),
     check,
-    BLIND_SPOTS,
+    blind_spots=(
+        "Without assignment events only REB-15 is seen.",
+        "A flow that has every partition shows nothing of where its messages were.",
+        "Which rule is broken where keys are apart, or a message came through a wrong flow, the judge says.",
+        "Messages whose ID is sent more than once are left out.",
+        "An update of the partition count is not followed.",
+    ),
     needs=dict.fromkeys(("REB-2", "REB-5", "REB-7", "REB-13", "REB-15"), ("bind",)),
 )

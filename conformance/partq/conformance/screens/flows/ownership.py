@@ -45,21 +45,10 @@ def _one_owner(assignments: list[Assignment], skew: int, horizon: int, report: R
     latest = None
     for assignment in assignments:
         if latest is not None and min(latest.observed_end, horizon) - assignment.begin.call > skew:
-            still = (
-                latest.states[-1][0] if latest.end is None else f"ended only at {time_text(latest.end.call)}"
-            )
-            report.find(
-                "REB-1",
-                "two owners",
-                "One partition, two flows",
-                (latest.begin, assignment.begin)
-                if latest.end is None
-                else (latest.begin, assignment.begin, latest.end),
-                f"partition {assignment.partition} was given to flow {assignment.flow} at "
-                f"{time_text(assignment.begin.call)} while "
-                f"flow {latest.flow} had it ({still})",
-                "the old flow's assignment ends before the new one's begins",
-            )
+            ends = () if latest.end is None else (latest.end,)
+            why = f"partition {assignment.partition} was given to flow {assignment.flow} at "
+            why += f"{time_text(assignment.begin.call)} while flow {latest.flow} had it"
+            report.find("REB-1", "two owners", (latest.begin, assignment.begin, *ends), why)
         if latest is None or assignment.observed_end > latest.observed_end:
             latest = assignment
 
@@ -72,32 +61,22 @@ def _states(facts: Facts, timeline: FlowTimeline, report: Report) -> None:
     lag = max(timeline.grace, facts.entity.rebalance_delay // 2) + skew
     for flow, assignments in timeline.assignments_of.items():
         sessions = timeline.sessions_of.get(flow, [])
-        if not sessions:
-            report.open.setdefault(
-                "REB-13",
-                f"partition {assignments[0].partition} was at flow {flow}, of which the history shows no "
-                f"bind",
-            )
         for assignment in assignments if sessions else ():
             for state, event, end in assignment.segments():
                 if state == "unbound":
                     report.count("REB-13")
-                    still = [
-                        session
-                        for session in sessions
-                        if _throughout(session, event.call - skew, event.call + skew)
-                    ]
-                    if still:
-                        _untrue(assignment, state, event, still[0].bind, "its flow is bound", report)
-                    continue
-                until = min(assignment.ended, timeline.horizon if end is None else end.call)
-                gone = _gone(sessions, event.call, until, skew, lag)
-                report.count(
-                    "REB-13",
-                    int(gone is not None or any(session.certain_end <= until for session in sessions)),
-                )
-                if gone is not None:
-                    _untrue(assignment, state, event, gone.end or gone.bind, "its flow was not bound", report)
+                    around = event.call - skew, event.call + skew
+                    contrary = next((one.bind for one in sessions if _throughout(one, *around)), None)
+                else:
+                    until = min(assignment.ended, timeline.horizon if end is None else end.call)
+                    gone = _gone(sessions, event.call, until, skew, lag)
+                    contrary = None if gone is None else gone.end or gone.bind
+                    over = gone is not None or any(session.certain_end <= until for session in sessions)
+                    report.count("REB-13", over)
+                if contrary is not None:
+                    why = f"partition {assignment.partition} was said {state} at flow {flow} from "
+                    why += f"{time_text(event.call)} on, which was not true of its flow"
+                    report.find("REB-13", f"untrue {state}", (contrary, event), why)
 
 
 def _throughout(session: FlowSession, start: int, end: int) -> bool:
@@ -113,20 +92,6 @@ def _gone(sessions: list[FlowSession], begin: int, until: int, skew: int, lag: i
         if begin <= over < until and not any(other.possibly_bound(over) for other in sessions):
             return session
     return None
-
-
-def _untrue(
-    assignment: Assignment, state: str, event: Record, contrary: Record, why: str, report: Report
-) -> None:
-    report.find(
-        "REB-13",
-        f"untrue {state}",
-        "A partition's state is not true",
-        (contrary, event),
-        f"partition {assignment.partition} was {state} at flow {assignment.flow} from "
-        f"{time_text(event.call)} on, though {why}",
-        "`unbound` if its flow is gone, `ready` or `paused` only while it is bound",
-    )
 
 
 # REB-14: handoffs.
@@ -232,22 +197,30 @@ class _Handoffs:
         self.report.count("REB-14")
         early = open_one[1] > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
         if early and self._certain():
-            self._early(old, new, start, ready, open_one[2])
+            seen, after = open_one[2], time_text(ready.call - start.call)
+            why = f"partition {old.partition} went from flow {old.flow} to {new.flow} {after} after the "
+            why += f"handoff began, while {seen.delivery.id!r} was unsettled; the handoff time is "
+            why += time_text(self.limit)
+            self.report.find("REB-14", "early handoff", (seen.record, start, ready), why)
 
     def _not_late(self, assignment: Assignment, event: Record, end: Record | None) -> None:
         until = self.timeline.horizon if end is None else end.call
         slack = self.timeline.grace + 2 * self.skew
         if self._dealt_out_again(event.call, until):
             return
-        if until - event.call > self.limit + slack:
-            self._late(assignment, event, end, until - event.call, "the handoff time is over")
-            return
         paused = min(until, event.call + self.skew + 1)  # what came later is of another partition
         last = self.locked[assignment.flow].before(paused) if assignment.flow in self.locked else None
         settled = event.call if last is None else max(event.call, last[1])
-        self.report.count("REB-14", int(settled < FOREVER and end is not None))
-        if until - settled > self.limit // 2 + slack and self._certain():
-            self._late(assignment, event, end, until - settled, "all that flow had received was settled")
+        self.report.count("REB-14", settled < FOREVER and end is not None)
+        late = until - event.call > self.limit + slack
+        if late or (until - settled > self.limit // 2 + slack and self._certain()):
+            since = event.call if late else settled
+            why = f"partition {assignment.partition} of flow {assignment.flow} was still paused "
+            why += (
+                f"{time_text(until - since)} after {'its handoff began' if late else 'all was settled'}; the "
+            )
+            why += f"handoff time is {time_text(self.limit)}"
+            self.report.find("REB-14", "late handoff", (event,) if end is None else (event, end), why)
 
     def _dealt_out_again(self, paused: int, until: int) -> bool:
         """Whether partitions may have been dealt out again meanwhile, so that the handoff began anew: after a
@@ -267,52 +240,21 @@ class _Handoffs:
             self.report.ambiguous(("REB-14", *MISDELIVERY), reason)
         return certain
 
-    def _early(
-        self, old: Assignment, new: Assignment, start: Record, ready: Record, seen: Observation
-    ) -> None:
-        self.report.find(
-            "REB-14",
-            "early handoff",
-            "A new flow started before the old one had settled",
-            (seen.record, start, ready),
-            f"partition {old.partition} went from flow {old.flow} to {new.flow} "
-            f"{time_text(ready.call - start.call)} after the handoff began, while {seen.delivery.id!r} was "
-            f"unsettled at flow {old.flow}; the handoff time is {time_text(self.limit)}",
-            "the new flow waits until the old one's messages are settled or the handoff time is over",
-        )
-
-    def _late(self, assignment: Assignment, event: Record, end: Record | None, by: int, since: str) -> None:
-        self.report.find(
-            "REB-14",
-            "late handoff",
-            "A handoff lasted longer than it may",
-            (event,) if end is None else (event, end),
-            f"partition {assignment.partition} of flow {assignment.flow} was still paused "
-            f"{time_text(by)} after "
-            + (
-                since
-                if "settled" in since
-                else f"its handoff began; the handoff time is {time_text(self.limit)}"
-            ),
-            "the new flow starts when the old one's messages are settled or the handoff time is over",
-        )
-
 
 _UNSEEN: Final = Delivery("")
-
-BLIND_SPOTS: Final = (
-    "Without assignment events nothing of this is seen.",
-    "That a handoff waits for unsettled messages is judged only for messages whose partition follows from "
-    "the flows that they came through, one after the other; not where messages came through wrong flows.",
-    "How long a handoff lasts is judged only where no flow comes or goes meanwhile.",
-    "After a broker kill, states hold until the partition's next event; that a flow lived through it is "
-    "not known.",
-)
 
 SCREEN: Final = Screen(
     "ownership",
     ("REB-1", "REB-13", "REB-14"),
     check,
-    BLIND_SPOTS,
+    blind_spots=(
+        "Without assignment events nothing of this is seen.",
+        "That a handoff waits for unsettled messages is judged only for messages whose partition follows "
+        "from the flows that they came through, one after the other; not where messages "
+        "came through wrong flows.",
+        "How long a handoff lasts is judged only where no flow comes or goes meanwhile.",
+        "After a broker kill, states hold until the partition's next event; that a flow lived through it is "
+        "not known.",
+    ),
     needs=dict.fromkeys(("REB-1", "REB-13", "REB-14"), ("bind",)),
 )

@@ -26,7 +26,7 @@ at rest, and none of these, two active flows differ by more than one            
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from partq.conformance.facts.flow_timeline import (
@@ -40,8 +40,7 @@ from partq.conformance.facts.flow_timeline import (
     RebalanceEpisode,
 )
 from partq.conformance.facts.index import Facts
-from partq.conformance.history import Record
-from partq.conformance.screens.flows.rebalancing_findings import Findings
+from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 
 
@@ -60,7 +59,6 @@ class _Judge:
 
     def __init__(self, facts: Facts, report: Report) -> None:
         self.report = report
-        self.say = Findings(facts, report)
         self.timeline = facts.derive(FlowTimeline)
         self.events = facts.assignment_events
         self.partitions = facts.entity.partitions
@@ -96,14 +94,16 @@ class _Judge:
         if session.standby:
             moved = self._first_event(bind.call, episode.watch)
             if moved is not None:
-                self.say.surplus_moved(bind, moved)
+                self._surplus_moved(bind, moved)
         elif session.standby is False:
             others = (change.call for change in episode.changes if not _useful(change))
             early = bind.call + self.delay - self.skew
             moved = self._first_event(bind.call, min(early, next(others, episode.until)))
             if moved is not None:
                 self.report.count("REB-4")
-                self.say.moved_early(bind, moved)
+                self._find(
+                    "REB-4", "no delay", (bind.record, moved), f"{_said(moved)} {_after(moved, bind)} it"
+                )
 
     def _lost(
         self, episode: RebalanceEpisode, n: int, loss: Change, session: FlowSession, at_rest: bool
@@ -136,7 +136,7 @@ class _Judge:
                 until = self.timeline.horizon if parting is None else parting.call
                 given = next(iter(self.timeline.assignments_of.get(bind.session.flow, ())), None)
                 if given is not None and given.begin.call + self.skew < until:
-                    self.say.surplus_moved(bind, given.begin)
+                    self._surplus_moved(bind, given.begin)
                 elif until > bind.ret + self.delay + self.timeline.grace + self.skew:
                     self.report.count("REB-5")
 
@@ -155,14 +155,16 @@ class _Judge:
 
     def _take_over(self, loss: Change, watch: int, assignments: list[Assignment], standbys: set[str]) -> None:
         deadline = loss.ret + self.prompt
-        self.report.count("REB-6", int(watch > deadline))
+        self.report.count("REB-6", watch > deadline)
         for assignment in assignments:
             heir = next(self._heirs(assignment, loss.call), None)
-            if heir is not None and heir.begin.call < min(watch, deadline):
-                if heir.flow not in standbys:
-                    self.say.passed_over(loss, heir, standbys)
-            elif watch > deadline:
-                self.say.not_at_once(loss, assignment, heir)
+            in_time = heir is not None and heir.begin.call < min(watch, deadline)
+            if (heir is not None and heir.flow not in standbys) if in_time else watch > deadline:
+                begun = assignment.begin if heir is None else heir.begin
+                to = "nobody" if heir is None else f"flow {heir.flow} {_after(begun, loss)}"
+                why = f"partition {assignment.partition} was given to {to}, {min(standbys)} standing by"
+                cause = "standby passed over" if in_time else "late takeover"
+                self._find("REB-6", cause, (loss.record, begun), why)
 
     def _heirs(self, assignment: Assignment, since: int) -> Iterator[Assignment]:
         assignments = self.timeline.assignments[assignment.partition]
@@ -176,19 +178,18 @@ class _Judge:
         gone = self._leaving(assignments, loss.call, min(early, watch))
         self.report.count("REB-7", int(judged and watch >= early))
         if gone is not None and judged:
-            self.say.gone_early(loss, *gone)
+            why = f"{_said(gone)} {_after(gone, loss)} its flow was lost"
+            self._find("REB-7", "not reserved", (loss.record, gone), why)
         self.given_early |= gone is not None
 
-    def _leaving(
-        self, assignments: list[Assignment], after: int, before: int
-    ) -> tuple[Assignment, Record] | None:
+    def _leaving(self, assignments: list[Assignment], after: int, before: int) -> Record | None:
         mine = {assignment.partition: assignment for assignment in assignments}
         at = bisect_right(self.events, after, key=_call)
         while at < len(self.events) and self.events[at].call < before:
             event = self.events[at]
             assignment = mine.get(event.args["partition"])
             if assignment is not None and _leaves(assignment, event):
-                return assignment, event
+                return event
             at += 1
         return None
 
@@ -241,12 +242,17 @@ class _Judge:
         here = last.flow in shares
         if state == "paused" or (state is None and last.states[-1][0] == "paused"):
             if here:
-                self.say.stuck(episode, last)
+                witness = (last.states[-1][1], *([last.end] if last.end else []))
+                why = f"partition {partition} was paused at flow {last.flow}, and nobody has it since"
+                self._find("REB-14", "handoff without end", witness, why)
         elif not here and (state == "unbound" or (state is None and self._had_heirs(last))):
-            self.say.not_inherited(episode, last)
+            lost = [one.end for one in self.timeline.sessions_of.get(last.flow, ()) if one.end is not None]
+            why = f"partition {partition} of the lost flow {last.flow} has no flow"
+            why += self._at_rest_since(episode)
+            self._find("REB-11", "not inherited", (*lost[-1:], last.states[-1][1]), why)
         elif state is None:
             what = f"partition {partition} has had no flow since"
-            self.say.left_over(episode, what, last.end or last.begin)
+            self._left_over(episode, what, last.end or last.begin)
 
     def _had_heirs(self, assignment: Assignment) -> bool:
         """Whether some flow was bound when the delay for the assignment's lost flow ended."""
@@ -269,9 +275,9 @@ class _Judge:
         unnamed = self.partitions - len(self.timeline.assignments)
         if empty:
             self.reported.update(empty)
-            self.say.left_over(episode, f"flow {empty[0].flow} has no partition", empty[0].bind)
+            self._left_over(episode, f"flow {empty[0].flow} has no partition", empty[0].bind)
         elif unnamed > 0:
-            self.say.left_over(episode, f"{unnamed} of {self.partitions} partitions never had a flow")
+            self._left_over(episode, f"{unnamed} of {self.partitions} partitions never had a flow")
         else:
             self._balanced(episode, {flow: share for flow, share in shares.items() if share})
 
@@ -281,7 +287,36 @@ class _Judge:
         self.report.count("REB-12")
         least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
         if shares[most] - shares[least] > 1:
-            self.say.uneven(episode, shares, most, least)
+            several = (one for flow in (most, least) for one in self.timeline.assignments_of.get(flow, ()))
+            begun = (one.begin for one in several if one.state_at(episode.until) == "ready")
+            why = f"at rest flow {most} has {shares[most]} partitions and flow {least} has {shares[least]}"
+            self._find("REB-12", "uneven shares", (episode.changes[-1].record, *begun), why)
+
+    # What is found.
+
+    def _find(self, rule: str, cause: str, witness: Sequence[Record], why: str) -> None:
+        self.report.find(rule, cause, witness, f"{why}; the delay is {time_text(self.delay)}")
+
+    def _surplus_moved(self, bind: Change, event: Record) -> None:
+        why = f"{_said(event)}, though {self.partitions} flows or more were bound before this bind"
+        self._find("REB-5", "surplus flow", (bind.record, event), why)
+
+    def _left_over(self, episode: RebalanceEpisode, what: str, *more: Record) -> None:
+        binds = [change.record for change in episode.changes if change.kind == BIND]
+        witness = (*more, *(binds or [episode.changes[-1].record]))
+        self._find("REB-4", "left out", witness, what + self._at_rest_since(episode))
+
+    def _at_rest_since(self, episode: RebalanceEpisode) -> str:
+        return f", {time_text(episode.until - episode.changes[-1].call)} after the last flow came or went"
+
+
+def _said(event: Record) -> str:
+    args = event.args
+    return f"partition {args['partition']} became {args['state']} at flow {args.get('flow', 'none')}"
+
+
+def _after(event: Record, change: Change) -> str:
+    return f"{time_text(event.call - change.call)} after"
 
 
 def _came_back(episode: RebalanceEpisode) -> bool:
@@ -308,22 +343,20 @@ def _begin(assignment: Assignment) -> int:
     return assignment.begin.call
 
 
-BLIND_SPOTS: Final = (
-    "Without assignment events nothing of this is seen.",
-    "Flows that come and go faster than delay and handoffs settle are judged only when they are at rest.",
-    "Faults of the broker, reconnects, and unknown outcomes leave what follows them unjudged, until every "
-    "flow that may be bound is known again.",
-    "A flow that binds soon after another was lost may cancel handoffs (REB-9 leaves it open): then shares "
-    "are not judged.",
-    "After the first finding the partitions at rest are not looked at any more.",
-    "With a delay of zero there is no wait that could be cut short (REB-4, REB-7).",
-    "Partitions that move though no flow came or went are nobody's rule, if they are at rest again.",
-)
-
 SCREEN: Final = Screen(
     "rebalancing",
     ("REB-4", "REB-5", "REB-6", "REB-7", "REB-11", "REB-12", "REB-14"),
     check,
-    BLIND_SPOTS,
+    blind_spots=(
+        "Without assignment events nothing of this is seen.",
+        "Flows that come and go faster than delay and handoffs settle are judged only when they are at rest.",
+        "Faults of the broker, reconnects, and unknown outcomes leave what follows them unjudged, until "
+        "every flow that may be bound is known again.",
+        "A flow that binds soon after another was lost may cancel handoffs (REB-9 leaves it open): then "
+        "shares are not judged.",
+        "After the first finding the partitions at rest are not looked at any more.",
+        "With a delay of zero there is no wait that could be cut short (REB-4, REB-7).",
+        "Partitions that move though no flow came or went are nobody's rule, if they are at rest again.",
+    ),
     needs=dict.fromkeys(("REB-4", "REB-5", "REB-6", "REB-7", "REB-11", "REB-12", "REB-14"), ("bind",)),
 )

@@ -8,7 +8,7 @@ through flows (`flows.affinity`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from math import log
+from collections import Counter
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Interval
@@ -16,12 +16,10 @@ from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.routing.balance import ALPHA, judge_balance
 from partq.conformance.screens.routing.splits import Group, judge_splits
 from partq.model.messages import KeyRule, conflicting
 from partq.model.operations import Outcome
-
-ALPHA: Final = 1e-9
-"""ROUTE-4: how likely at most a fair broker fails the balance test of one history."""
 
 
 def check(facts: Facts) -> Report:
@@ -113,72 +111,26 @@ def _count_keyless(report: Report, keyless: list[Lifetime]) -> None:
 
 
 def _judge_balance(facts: Facts, report: Report, keyless: list[Lifetime]) -> None:
-    """ROUTE-4. Each keyless send is one choice among k partitions. If choices are fair and independent, or
-    more even than that, a partition's share x of n obeys the Chernoff bound P ≤ exp(-n KL(x/n || 1/k)) to
-    either side; with k partitions and two sides, `ALPHA` is kept. Sends that were accepted but not seen may
-    be anywhere. A batch is one choice (ROUTE-9)."""
+    """ROUTE-4: each keyless send accepted while all was up is one choice, a batch too (ROUTE-9)."""
     partitions = facts.entity.partitions
-    limit = log(2 * partitions / ALPHA)
-    if partitions < 2 or len(keyless) * log(partitions) < limit:
+    if partitions < 2:
         return
-    choices, unseen = _choices(facts, keyless)
-    n = sum(choices.values()) + unseen
-    if len(choices) > partitions or (n - unseen) * log(partitions) < limit:
-        return
-    report.count("ROUTE-4")
-    fair = 1 / partitions
-    most = max(choices, key=lambda p: (choices[p], p))
-    least = min(choices, key=lambda p: (choices[p], p)) if len(choices) == partitions else None
-    fewest = 0 if least is None else choices[least]
-    if choices[most] > n * fair and n * divergence(choices[most] / n, fair) > limit:
-        _report_balance(facts, report, f"partition {most}", choices[most], n)
-    elif fewest + unseen < n * fair and n * divergence((fewest + unseen) / n, fair) > limit:
-        name = "a partition" if least is None else f"partition {least}"
-        _report_balance(facts, report, name, fewest, n)
-
-
-def _choices(facts: Facts, keyless: list[Lifetime]) -> tuple[dict[int, int], int]:
-    """Partition -> keyless sends accepted into it while all was up; and how many such sends were not seen."""
-    outages = facts.derive(Outages)
-    choices: dict[int, int] = {}
-    seen: set[int] = set()
-    for life in keyless:
-        record = life.record
-        if (
-            record.i not in seen
-            and record.outcome == Outcome.OK
-            and outages.quiet(record.call, returned(record))
-        ):
-            seen.add(record.i)
-            if life.partition is not None:
-                choices[life.partition] = choices.get(life.partition, 0) + 1
+    quiet = facts.derive(Outages).quiet
     accepted = {
-        sent.record.i
+        sent.record.i: sent.record
         for sent in facts.sends
         if sent.key is None
         and sent.record.outcome == Outcome.OK
-        and outages.quiet(sent.record.call, returned(sent.record))
+        and quiet(sent.record.call, returned(sent.record))
     }
-    return choices, len(accepted - seen)
-
-
-def divergence(x: float, p: float) -> float:
-    """Kullback-Leibler divergence of a share x from a probability p, in nats."""
-    gain = x * log(x / p) if x > 0 else 0.0
-    return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
-
-
-def _report_balance(facts: Facts, report: Report, name: str, share: int, n: int) -> None:
-    partitions = facts.entity.partitions
-    report.find(
-        "ROUTE-4",
-        "unbalanced",
-        "Keyless messages are not spread evenly",
-        tuple(sent.record for sent in facts.sends if sent.key is None)[:3],
-        f"{name} got {share} of {n} keyless sends accepted while all {partitions} partitions were up; "
-        f"fair choices do so with a probability below {ALPHA:g}",
-        f"about {n / partitions:.3g} in each partition",
-    )
+    places = {life.record.i: life.partition for life in reversed(keyless) if life.record.i in accepted}
+    choices = Counter(places.values())
+    if len(choices) <= partitions:
+        unnamed = {
+            f"a partition without any, {n}": (0, 1 / partitions) for n in range(partitions - len(choices))
+        }
+        named = {f"partition {name}": (count, 1 / partitions) for name, count in choices.items()}
+        judge_balance(report, named | unnamed, list(accepted.values()))
 
 
 SCREEN: Final = Screen(

@@ -17,12 +17,9 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-8 | the single send, if its key is in the JMS property alone |
 | ROUTE-2 | sender, connection, its losses, operation, kind of key; nothing of these |
 
-The rules that would fit, but have too little for them, are left open. On what the partition depends is a
-guess within one history: the finding makes it only for a special rule, and says that it is one; all findings
-of a rule are of one cause. A batch, and what
-was sent in one transaction, counts as one send. What a counter tore apart that spilled into the partition
-bits is SEQ-5's.
-"""
+On what the partition depends is a guess within one history, and all findings of a rule are of one cause. A
+batch, and what was sent in one transaction, counts as one send. What a counter tore apart that spilled into
+the partition bits is SEQ-5's."""
 
 from __future__ import annotations
 
@@ -40,7 +37,6 @@ from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import SOLACE_KEY, KeyRule
-from partq.model.requirements import requirement
 from partq.model.state import COUNTER_BITS
 
 ENOUGH: Final = 10.0
@@ -71,8 +67,9 @@ Class = Callable[[Lifetime], Hashable]
 
 class _Explanation(NamedTuple):
     """What the partition depends on: ``classes`` sorts the sends of one key. ``because``: in words; none
-    under ROUTE-2, where it is only weighed against the others. ``enough``: bits that have to speak for it;
-    more where there are many like it, less where what it names is rare."""
+    under ROUTE-2, where all that differs may differ by chance.
+    ``enough``: bits that have to speak for it; more where there are many like it, less where what it names is
+    rare."""
 
     requirement: str
     because: str
@@ -89,37 +86,17 @@ def judge_splits(
         return
     spilled = set(split) - set(apart)
     keys = [_sends(group) for key, group in groups.items() if key not in spilled]
-    scored = [
-        (_coincidences(one, keys), one) for one in _explanations(facts) if applies(facts, one.requirement)
-    ]
-    fitting = [(score, one) for score, one in scored if score is not None]
+    known = (one for one in _explanations(facts) if applies(facts, one.requirement))
+    fitting = [(score, one) for one in known if (score := _coincidences(one, keys)) is not None]
     misrouted = sum(_misrouted(_sends(groups[key])) for key in apart)
     owner = _owner(fitting, misrouted, min(log2(facts.entity.partitions), BITS))
-    why = f"{_guess(owner)}{_not_route_1(owner, fitting)}"
     for key in apart:
-        _report_split(report, owner, why, key, groups[key])
-    for _, one in fitting:
-        if one.requirement not in (owner.requirement, "ROUTE-2"):
-            why = (
-                f"equal keys were in two partitions (shown as {owner.requirement}), which is also consistent "
-                f"with one that depends on {one.because}"
-            )
-            report.open.setdefault(one.requirement, why)
-
-
-def _guess(owner: _Explanation) -> str:
-    """On what the partition may depend: what made a special rule the owner. Under ROUTE-2 anything that
-    differs may be it, and most of it by chance."""
-    if owner.requirement == "ROUTE-2":
-        return ""
-    return f"; this history is consistent with a partition that depends on {owner.because}"
-
-
-def _not_route_1(owner: _Explanation, fitting: Sequence[tuple[int, _Explanation]]) -> str:
-    """Why it is shown as ROUTE-2 and not as ROUTE-1, where that is known."""
-    known = all(one.requirement != "ROUTE-1" for _, one in fitting)
-    why = "; not ROUTE-1, as no kind of fault or restart lies between the partitions"
-    return why if owner.requirement == "ROUTE-2" and known else ""
+        a = groups[key][0]
+        b = next(life for life in groups[key] if life.partition != a.partition)
+        why = f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}"
+        if owner.because:
+            why += f"; this history is consistent with a partition that depends on {owner.because}"
+        report.find(owner.requirement, "apart", (a.record, b.record, a.first.record, b.first.record), why)
 
 
 def _sends(group: Sequence[Lifetime]) -> list[Lifetime]:
@@ -288,26 +265,4 @@ def _spilled(group: Sequence[Lifetime]) -> bool:
         and life.seq >> top == life.partition
         and (life.seq & (half * 2 - 1) >= half) == (life.partition == names[0])
         for life in group
-    )
-
-
-def split_title(owner: str) -> str:
-    """What is wrong where equal keys are in two partitions, and that requirement is violated by it."""
-    if owner == "ROUTE-1":
-        return "Equal keys, two partitions, by what happened in between"
-    return f"{requirement(owner).title}, yet equal keys are in two partitions"
-
-
-def _report_split(
-    report: Report, owner: _Explanation, why: str, key: Group, group: Sequence[Lifetime]
-) -> None:
-    a = group[0]
-    b = next(life for life in group if life.partition != a.partition)
-    report.find(
-        owner.requirement,
-        "apart",
-        split_title(owner.requirement),
-        (a.record, b.record, a.first.record, b.first.record),
-        f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}{why}",
-        f"every message with key {key[0]!r} in partition {a.partition}, or every one in {b.partition}",
     )

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, scheduled
-from partq.conformance.facts.numbers import ALLOWED, Numbers
+from partq.conformance.facts.numbers import Numbers
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import returned
-from partq.conformance.screens.admission.faults import homes
+from partq.conformance.screens.attribution import homes
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import conflicting
 
@@ -48,17 +48,16 @@ def judge_gaps(facts: Facts, report: Report, wrong: set[int]) -> None:
     if sum(more for more in excess if more > 0) <= anywhere:
         return
     changed = _renumbered(facts)
-    if sum(max(0, more - changed[gap.partition]) for gap, more in zip(gaps, excess, strict=True)) <= anywhere:
-        why = "numbers are missing (SEQ-4), or were changed by locks that nobody saw (SEQ-6)"
-        report.ambiguous(("SEQ-4", "SEQ-6"), why)
-        return
-    if all(gap.too_soon for gap in gaps if gap.missing):
-        why = "the last numbers are missing (SEQ-4), or the counter rolled over too soon (SEQ-5)"
-        report.ambiguous(("SEQ-4", "SEQ-5"), why)
-        return
+    still = (max(0, more - changed[gap.partition]) for gap, more in zip(gaps, excess, strict=True))
+    wide = [gap for gap in gaps if gap.missing]
+    if sum(still) <= anywhere or all(gap.too_soon for gap in wide):
+        return  # locks that nobody saw may have changed numbers (SEQ-6); a roll-over too soon is SEQ-5's
     gap = gaps[excess.index(max(excess))]
-    at_roll = all(gap.at_roll for gap in gaps if gap.missing)
-    _report_gap(numbers, report, gap, own[gap.partition] + anywhere, at_roll)
+    rule = "SEQ-5" if all(gap.at_roll for gap in wide) else "SEQ-4"
+    ends = sorted(_ends(numbers, gap), key=lambda seen: _counter(numbers, seen) != gap.after)
+    sends = (sent.record for seen in ends for sent in facts.by_id.get(seen.delivery.id, ())[:1])
+    why = _detail(numbers, gap, ends, own[gap.partition] + anywhere)
+    report.find(rule, "gap", (*sends, *(seen.record for seen in ends)), why)
 
 
 def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
@@ -129,18 +128,6 @@ def _tried(facts: Facts, life: Lifetime) -> Iterator[int]:
                 yield partition
 
 
-def _report_gap(numbers: Numbers, report: Report, gap: _Gap, explained: int, at_roll: bool) -> None:
-    """SEQ-5 if in all partitions nothing is missing but right after the greatest number, else SEQ-4."""
-    requirement = "SEQ-5" if at_roll else "SEQ-4"
-    title = "The counter does not go on from zero" if at_roll else "A gap in the numbers"
-    ends = sorted(_ends(numbers, gap), key=lambda seen: _counter(numbers, seen) != gap.after)
-    sends = (sent.record for seen in ends for sent in numbers.facts.by_id.get(seen.delivery.id, ())[:1])
-    witness = (*sends, *(seen.record for seen in ends))
-    report.find(
-        requirement, "gap", title, witness, _detail(numbers, gap, ends, explained), ALLOWED[requirement]
-    )
-
-
 def _ends(numbers: Numbers, gap: _Gap) -> Iterator[Observation]:
     """The messages beside the widest hole; only one if it lies before the first number."""
     for number, seen in numbers.facts.derive(Placements).numbers.items():
@@ -153,17 +140,10 @@ def _counter(numbers: Numbers, seen: Observation) -> int:
 
 
 def _detail(numbers: Numbers, gap: _Gap, ends: Sequence[Observation], explained: int) -> str:
-    one = gap.missing == 1
     named = [f"{seen.delivery.id!r} (counter {_counter(numbers, seen)})" for seen in ends]
     where = f"between {' and '.join(named)}" if len(named) > 1 else f"before {named[0]}, where they begin"
     share = "" if gap.widest == gap.missing else f"{gap.widest} of them "
-    unseen = "that was rejected, unknown, rolled back or never seen"
     return (
-        f"{gap.missing} {'number' if one else 'numbers'}{numbers.of(gap.partition)} {'is' if one else 'are'} "
-        f"missing, {share}{where}; "
-        + (
-            f"messages {unseen.replace('was', 'were')} explain at most {explained} of them"
-            if explained
-            else f"there is no message {unseen} to explain {'it' if one else 'them'}"
-        )
+        f"missing numbers{numbers.of(gap.partition)}: {gap.missing}, {share}{where}; messages that were "
+        f"rejected, unknown, rolled back or never seen explain at most {explained} of them"
     )

@@ -1,0 +1,333 @@
+"""Deliveries in the order of sends: order domains (ORD-1 to ORD-3), and partitions of flows (REB-3).
+
+x was accepted before y where x's send returned before y's was called. Of one group, y then is not delivered
+for the first time before x (`_inversions`), nor while x is back and waits (`_passed`); in an order domain
+nothing is delivered by a receive that lies within the time for which another message was certainly in flight.
+Numbers are not asked: what they say of order is `delivery.order`'s.
+
+A group is an order domain; for REB-3 a partition that the broker shows, the queue if it has only one
+partition, or with flows messages of one key that each came through a flow with one and the same partition
+only (`facts.candidate_partitions`)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from partq.conformance.facts.candidate_partitions import Paths
+from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.history import Record
+from partq.conformance.screens.attribution import applies
+from partq.conformance.screens.protocol import Report, Screen
+from partq.model.operations import Outcome
+from partq.model.profiles import OrderDomain
+
+LOOKED_AT: Final = 64
+"""Of the messages that are back, so many are looked at, those accepted first."""
+
+
+class First(NamedTuple):
+    """A message and its first delivery. ``sent``: when its send was called; ``accepted``: when it certainly
+    was accepted; `FOREVER`: never certainly, or only with a transaction."""
+
+    life: Lifetime
+    seen: Observation
+    sent: int
+    accepted: int
+
+
+class _Flight(NamedTuple):
+    """A delivery whose message certainly was in flight from ``start`` to just before ``end``."""
+
+    start: int
+    end: int
+    life: Lifetime
+    seen: Observation
+
+
+class _Back(NamedTuple):
+    """A message that certainly had come back at ``since`` and waited until ``until``. ``seen``: by the
+    delivery that ended so."""
+
+    since: int
+    until: int
+    seen: Observation
+    first: First
+
+
+def check(facts: Facts) -> Report:
+    """Whichever of the rules apply."""
+    report = Report()
+    unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
+    if facts.profile.order is not OrderDomain.NONE:
+        _check_domains(facts, report, unseen)
+    if facts.profile.flows or applies(facts, "REB-3"):
+        _check_partitions(facts, report, unseen)
+    return report
+
+
+def _check_domains(facts: Facts, report: Report, unseen: int) -> None:
+    """ORD-1 to ORD-3. ``unseen``: from then on a receive may have delivered what it did not show."""
+    by_key = facts.profile.order is OrderDomain.KEY
+    receives = _Receives(facts.receives)
+    for group in _groups(facts, lambda life: life.sent.key if by_key else life.partition):
+        if applies(facts, "ORD-1"):
+            earliest = accumulate((first.accepted for first in group), min)
+            in_turn = (seen < first.sent for seen, first in zip(earliest, group[1:], strict=False))
+            report.count("ORD-1", sum(in_turn))
+            _find_inversions(report, "ORD-1", group, unseen, lambda first: first.life.sent.key)
+        if applies(facts, "ORD-2"):
+            _check_flights(group, receives, report)
+        if applies(facts, "ORD-3"):
+            backs = sorted((back for first in group for back in _returns(first)), key=attrgetter("since"))
+            report.count("ORD-3", sum(_was_tried(back, group) for back in backs))
+            for back, first in _passed(backs, group, unseen):
+                one, other = first.life, back.first.life
+                why = f"{one.id!r}, sent after {other.id!r} was accepted, in one order domain, was first "
+                why += f"delivered while {other.id!r} was back and waited."
+                report.find("ORD-3", "came back", (back.seen.record, one.record, first.seen.record), why)
+
+
+def _groups(facts: Facts, place: Callable[[Lifetime], Hashable]) -> list[list[First]]:
+    """Messages of one place that were delivered, in the order of their sends."""
+    groups: dict[Hashable, list[First]] = {}
+    alone = facts.entity.partitions == 1
+    for life in facts.derive(Lifetimes).delivered:
+        where = 0 if alone and facts.profile.order is not OrderDomain.KEY else place(life)
+        if where is not None:
+            accepted = FOREVER if "txn" in life.record.args else life.accepted
+            first = First(life, life.deliveries[0], life.record.call, accepted)
+            groups.setdefault(where, []).append(first)
+    return [sorted(group, key=attrgetter("sent")) for group in groups.values() if len(group) > 1]
+
+
+# First deliveries.
+
+
+def _find_inversions(
+    report: Report, rule: str, group: list[First], unseen: int, within: Callable[[First], Hashable]
+) -> None:
+    """For each message that came too late the last-sent one that came before it, in another answer or, of
+    those that are alike ``within`` one, in the same."""
+    for before, late in _inversions(group, unseen, within):
+        why = (
+            f"{late.life.id!r} was accepted before {before.life.id!r} was sent, and first delivered after it."
+        )
+        records = (late.life.record, before.life.record, before.seen.record, late.seen.record)
+        report.find(rule, "first deliveries", records, why)
+
+
+def _inversions(
+    group: list[First], unseen: int, within: Callable[[First], Hashable]
+) -> Iterator[tuple[First, First]]:
+    known = sorted((first for first in group if first.seen.ret < unseen), key=attrgetter("seen.ret"))
+    returns = [first.seen.ret for first in known]
+    latest = list(accumulate(known, _sent_later))
+    answers: dict[Hashable, list[First]] = {}
+    for first in known:
+        at = bisect_left(returns, first.seen.call)
+        if at and _overtook(latest[at - 1], first):
+            yield latest[at - 1], first
+        if (alike := within(first)) is not None:
+            answers.setdefault((first.seen.record.i, alike), []).append(first)
+    for together in answers.values():
+        if len(together) > 1:
+            places = {shown.id: n for n, shown in enumerate(together[0].seen.record.messages)}
+            together.sort(key=lambda first: places[first.life.id])
+            pairs = zip(accumulate(together, _sent_later), together[1:], strict=False)
+            yield from ((before, first) for before, first in pairs if _overtook(before, first))
+
+
+def _sent_later(a: First, b: First) -> First:
+    return b if b.sent > a.sent else a
+
+
+def _overtook(before: First, late: First) -> bool:
+    """Whether the later one should have come first; not where it was delivered before, unseen."""
+    delivery = late.seen.delivery
+    return late.accepted < before.sent and not (delivery.delivery_count or delivery.redelivered)
+
+
+# What came back.
+
+
+def _passed(backs: Sequence[_Back], group: Iterable[First], unseen: int) -> Iterator[tuple[_Back, First]]:
+    """Each of these deliveries, mostly first ones, that came while a message accepted before its own was sent
+    was back; ``backs`` are in order of time."""
+    waiting: list[tuple[int, int, _Back]] = []
+    at = 0
+    for first in sorted(group, key=attrgetter("seen.call")):
+        while at < len(backs) and backs[at].since < first.seen.call:
+            heappush(waiting, (backs[at].first.accepted, at, backs[at]))
+            at += 1
+        while waiting and waiting[0][2].until < first.seen.call:
+            heappop(waiting)
+        before = (back for accepted, _, back in waiting[:LOOKED_AT] if accepted < first.sent)
+        back = next((back for back in before if first.seen.ret < min(unseen, back.until)), None)
+        if back is not None:
+            yield back, first
+
+
+def _returns(first: First) -> Iterator[_Back]:
+    """When the message was certainly back until it was delivered again."""
+    for seen, again in pairwise(sorted(first.life.deliveries, key=CALL)):
+        removed = any(one.op in REMOVALS for one in seen.possibly_settled_by)
+        if seen.ended < again.call and not removed and not deletes(seen.record):
+            yield _Back(seen.ended, again.call, seen, first)
+
+
+def _was_tried(back: _Back, group: Sequence[First]) -> bool:
+    """Whether the next message of the domain waited for its first delivery then."""
+    at = bisect_right(group, back.first.sent, key=attrgetter("sent"))
+    other = group[at] if at < len(group) else None
+    if other is None or back.first.accepted >= other.sent:
+        return False
+    return other.accepted < back.until <= other.seen.ret
+
+
+# ORD-2
+
+
+class _Receives:
+    """Whether some receive lies within a stretch of time."""
+
+    def __init__(self, receives: Iterable[Record]) -> None:
+        ordered = sorted((r.call, r.ret) for r in receives if r.ret is not None and r.outcome == Outcome.OK)
+        self._calls = [call for call, _ in ordered]
+        self._soonest = list(accumulate((ret for _, ret in reversed(ordered)), min))[::-1]
+
+    def within(self, start: int, end: int) -> bool:
+        """Whether one was called after ``start`` and returned before ``end``."""
+        at = bisect_right(self._calls, start)
+        return at < len(self._calls) and self._soonest[at] < end
+
+
+def _check_flights(group: list[First], receives: _Receives, report: Report) -> None:
+    flights = sorted((flight for first in group for flight in _flights(first.life)), key=attrgetter("start"))
+    starts = [flight.start for flight in flights]
+    nothing: tuple[_Flight, ...] = ()
+    lasting = list(accumulate(flights, _lasting, initial=nothing))
+    for first in group:
+        for seen in first.life.deliveries:
+            among = lasting[bisect_left(starts, seen.call)]
+            held = next((flight for flight in among if flight.life is not first.life), None)
+            if held is not None and held.end > seen.ret:
+                report.count("ORD-2")
+                why = f"{first.life.id!r} was delivered to {seen.record.proc} while {held.seen.record.proc} "
+                why += f"certainly held {held.life.id!r}, of the same order domain."
+                witness = (held.life.record, first.life.record, held.seen.record, seen.record)
+                report.find("ORD-2", "in flight", witness, why)
+    for one, other in pairwise(group):
+        start, end = max(one.seen.ret, other.accepted), min(one.seen.held_until, other.seen.ret)
+        report.count("ORD-2", not deletes(one.seen.record) and receives.within(start, end))
+
+
+def _flights(life: Lifetime) -> Iterator[_Flight]:
+    """When the message certainly was in flight: no lock of it was settled, lost ones included (RCV-8)."""
+    settled = sorted(one.call for seen in life.deliveries for one in seen.possibly_settled_by)
+    for seen in life.deliveries:
+        if not deletes(seen.record):
+            at = bisect_left(settled, seen.call)
+            end = min(seen.held_until, settled[at] if at < len(settled) else FOREVER)
+            yield _Flight(seen.ret, end, life, seen)
+
+
+def _lasting(known: tuple[_Flight, ...], flight: _Flight) -> tuple[_Flight, ...]:
+    """Those two of different messages that end last."""
+    best: dict[str, _Flight] = {}
+    for one in sorted((*known, flight), key=attrgetter("end"), reverse=True):
+        best.setdefault(one.life.id, one)
+    return tuple(best.values())[:2]
+
+
+# REB-3
+
+
+def _check_partitions(facts: Facts, report: Report, unseen: int) -> None:
+    """REB-3. With flows, what went back when a flow was unbound may also have been lost, or its key apart."""
+    by_key = facts.profile.flows and facts.entity.partitions > 1
+    unbound = {
+        record.args["flow"]: record.ret + facts.header.lateness
+        for record in (facts.flows if facts.profile.flows else ())
+        if record.op == "unbind" and record.outcome == Outcome.OK and record.ret is not None
+    }
+    for group in _groups(
+        facts, lambda life: life.sent.key if by_key else life.deliveries[0].delivery.partition
+    ):
+        soonest = min(returned(first.life.record) for first in group)
+        report.count("REB-3", sum(first.sent > soonest for first in group))
+        for part in _of_one_partition(facts, group) if by_key else (group,):
+            _find_inversions(report, "REB-3", part, unseen, lambda _: True)
+        until = min(unseen, facts.dead[0].start if facts.dead else FOREVER)
+        left = [back for first in group if unbound for back in _left(first, unbound, until)]
+        in_place = [
+            first._replace(seen=seen)
+            for first in (group if left else ())
+            if not _moved(first.life.deliveries)
+            for seen in first.life.deliveries
+        ]
+        for back, first in _passed(sorted(left, key=attrgetter("since")), in_place, until):
+            why = f"{back.first.life.id!r} was left unsettled by a flow that went, yet record "
+            why += (
+                f"{first.seen.record.i} shows {first.life.id!r}, sent later, before it: it did not go back "
+            )
+            why += "to its place (REB-3), was lost (RCV-2), or their key is apart"
+            report.ambiguous(("REB-3", "RCV-2", "KEY-8", "ROUTE-1", "ROUTE-2"), why)
+
+
+def _of_one_partition(facts: Facts, group: list[First]) -> list[list[First]]:
+    """Those messages of a key that each came through a flow with one and the same partition only."""
+    parts: dict[int, list[First]] = {}
+    paths = facts.derive(Paths).by_id if facts.assignment_events else {}
+    for first in group:
+        path = paths.get(first.life.id)
+        if path is not None and path.ready.bit_count() == 1:
+            parts.setdefault(path.ready, []).append(first)
+    return list(parts.values())
+
+
+def _left(first: First, unbound: dict[str, int], until: int) -> Iterator[_Back]:
+    """When the message was back, as a flow that had it unsettled was unbound."""
+    seens = first.life.deliveries
+    if first.life.record.outcome != Outcome.OK or _moved(seens):
+        return
+    for seen in seens:
+        gone = unbound.get(seen.record.args.get("flow", ""), FOREVER)
+        if seen.delivery.lock is not None and gone > seen.ret and not seen.possibly_settled_by:
+            others = (other.call for other in seens if other is not seen and other.ret >= seen.call)
+            yield _Back(gone, min(others, default=until), seen, first)
+
+
+def _moved(seens: Sequence[Observation]) -> bool:
+    """Whether one of its locks may have been settled, but for completing the last: where an abandoned message
+    stands is free."""
+    return any(
+        settlement.op != "complete" or seen is not seens[-1]
+        for seen in seens
+        for settlement in seen.possibly_settled_by
+    )
+
+
+SCREEN: Final = Screen(
+    "turns",
+    ("ORD-1", "ORD-2", "ORD-3", "REB-3"),
+    check,
+    blind_spots=(
+        "From the first receive of unknown outcome on neither ORD-1, ORD-3 nor REB-3 is judged: it may have "
+        "delivered what it did not show.",
+        "Where a partition is an order domain, and the broker does not show partitions, only a queue with "
+        "one partition is judged.",
+        "A message that is never delivered, or never again, is overtaken by nobody.",
+        "What comes back by a fault, or with its client's connection, has no certain time. With flows what "
+        "goes back is followed where a flow was unbound, of messages that were not abandoned.",
+        "Messages whose ID is sent more than once are left out, and for first deliveries those sent in "
+        "transactions.",
+    ),
+    needs=dict.fromkeys(("ORD-2", "ORD-3"), ("receive", "locks")),
+)
