@@ -45,6 +45,27 @@ AFTER = 25
 
 
 NOT_YET = {
+    "batch-goes-with-its-first",
+    "locked-shown-as-deferred",
+    "never-dead-letters",
+    "newcomer-gets-load",
+    "peek-stands-still",
+    "refused-and-done",
+    "rollback-completes",
+    "walk-repeats-locked",
+    "walk-starts-over",
+    "annotation-before-property",
+    "key-must-come-first",
+    "former-owner-gets-load",
+    "paused-delivers-newcomers",
+    "paused-still-delivers",
+    "solace-rehash-on-restart",
+    "solace-route-by-body",
+    "route-by-number-of-flows",
+    "abandons-in-transactions-at-once",
+    "rollback-ends-locks",
+    "one-down-all-down",
+    "second-outage-stops-sends",
     "keyed-batches-stop-in-outage",
     "jms-group-ignored",
     "peek-hides-locked",
@@ -193,6 +214,10 @@ EXCUSED = {
     "rollback-ends-locks": {"RCV-6"},
     "heir-ready-too-soon": {"REB-14"},
     "capped-peek-skips-the-rest": {"PEEK-1"},
+    "flat-peek-skips-oldest": {"PEEK-7"},
+    "peek-leaves-out-its-number": {"PEEK-7"},
+    "peek-skips-second": {"PEEK-7"},
+    "large-body-passed-over": {"PEEK-7"},
 }
 """Mutants with an excuse of their own, told beside it."""
 
