@@ -162,6 +162,9 @@ UNREACHED = {
 SHORT = 14
 """Phrases in the programs that the judge is asked about."""
 
+NEED_LONGER = {"former-owner-gets-load"}
+"""Mutants that none of these reaches: programs are as long as in campaigns."""
+
 
 KNOWN = {name for name, mutant in MUTANTS.items() if not mutant.held_out}
 """The mutants that may be looked at. What is set aside is killed in campaigns only (`partq mutants`)."""
@@ -214,10 +217,6 @@ EXCUSED = {
     "rollback-ends-locks": {"RCV-6"},
     "heir-ready-too-soon": {"REB-14"},
     "capped-peek-skips-the-rest": {"PEEK-1"},
-    "flat-peek-skips-oldest": {"PEEK-7"},
-    "peek-leaves-out-its-number": {"PEEK-7"},
-    "peek-skips-second": {"PEEK-7"},
-    "large-body-passed-over": {"PEEK-7"},
 }
 """Mutants with an excuse of their own, told beside it."""
 
@@ -306,7 +305,8 @@ def test_what_the_screens_do_not_name_the_judge_does(name: str) -> None:
     sound, lacks = Reference(mutant.profile), frozenset(broker.lacks())
     found: set[tuple[str, ...]] = set()
     for seed in range(TRACES):
-        program = generate(mutant.profile, seed, length=SHORT, lacks=lacks)
+        length = None if name in NEED_LONGER else SHORT
+        program = generate(mutant.profile, seed, length=length, lacks=lacks)
         history = run(broker, program)
         if history.records != run(sound, program).records and len(history) < 150:
             said = Decider(Exactness(seconds=10.0, nodes=1000)).decide(history)

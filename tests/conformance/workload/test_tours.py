@@ -199,7 +199,7 @@ def test_a_survey_with_a_tour_missing_visits_less() -> None:
         ("lost-on-second-abandon", "locks"),
         ("newest-first", "order"),
         ("peek-ends-with-first-partition", "peeking"),
-        ("peek-stands-still", "two at once"),
+        ("walk-ends-for-good", "two at once"),
         ("commit-forgets-settlements", "transactions"),
         ("kill-undoes-completions", "kills"),
         ("stored-nowhere-up", "outages"),

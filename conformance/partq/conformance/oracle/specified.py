@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import ByEntity, settings_of
+from partq.conformance.history.entities import ByEntity, is_dead_letters, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
@@ -38,6 +38,8 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     entity = settings_of(header, name) or family.default_entity
     if entity.duplicate_detection:
         raise NotFollowed("duplicate detection is not specified")
+    if name in everything.dead or is_dead_letters(name):
+        raise NotFollowed("a dead-letter queue that is looked into is not followed")
     if name in everything.topics:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}

@@ -1,5 +1,5 @@
 """Peeks held against a partition's messages by number: what they pass over though it certainly was there and
-free (PEEK-1, PEEK-2, PEEK-4, PEEK-5), or held (PEEK-7); and answers that are wrong by themselves.
+no lock can have hidden it (PEEK-1, PEEK-2, PEEK-4, PEEK-5); and answers that are wrong by themselves.
 
 What else a peek leaves out or shows (what may be locked or lost, what faults or numbers in disorder may
 explain, a message that is gone, the counts that it changes) the judge alone decides. What exercises these
@@ -18,6 +18,7 @@ from partq.conformance.facts.locks import Intervals, Locks, may_be_given_up_on
 from partq.conformance.facts.placements import Placements
 from partq.conformance.facts.records import deletes, out_of_order, returned, span
 from partq.conformance.history import Record
+from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 
@@ -203,7 +204,7 @@ class _Peeks:
         lives = (log.lives[at] for at, _ in zip(passed, range(LOOKED_AT), strict=False))
         there = [life for life in lives if self._there(life, record)]
         free = (life for life in there if self._free(life, walk, record))
-        return next(free, None) or next((life for life in there if _held(life, record)), None)
+        return next(free, None) or next((life for life in there if self._held(life, record)), None)
 
     def _never_shown(self, record: Record, walk: Walk) -> Lifetime | None:
         """A message that no client has seen, and that an answer which may show everything had to hold."""
@@ -243,6 +244,13 @@ class _Peeks:
                 return False
         return not hidden or self._never_locked(life, ret)
 
+    def _held(self, life: Lifetime, peek: Record) -> bool:
+        """Whether a client certainly held it, which other peeks show to hide nothing (else PEEK-7)."""
+        if not peek.messages or not self.facts.derive(shown_locked):
+            return False
+        locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
+        return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
+
     def _never_locked(self, life: Lifetime, until: int) -> bool:
         """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
         ended one without a trace."""
@@ -253,9 +261,7 @@ class _Peeks:
 
     def _find(self, record: Record, walk: Walk, life: Lifetime) -> None:
         later = [one.record for one in life.appearances if one.call > returned(record)]
-        if _held(life, record):
-            rule, cause = "PEEK-7", "locked"
-        elif record.messages:
+        if record.messages:
             rule, cause = "PEEK-2" if self.facts.profile.partitioned else "PEEK-1", "skipped"
         else:
             walked = bool(walk.after) and walk.since < record.call
@@ -263,12 +269,6 @@ class _Peeks:
         why = f"Message {life.id!r} certainly was there, and {record.proc} was not shown it"
         why += ", but newer ones of its partition." if record.messages else ", nor anything else."
         self.report.find(rule, cause, (life.record, record, *later[:1]), why)
-
-
-def _held(life: Lifetime, peek: Record) -> bool:
-    """Whether a client certainly held it, which has to hide nothing (PEEK-7)."""
-    locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
-    return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
 
 
 SCREEN: Final = Screen(
