@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
@@ -81,9 +81,9 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     deliveries = sorted(_deliveries(effects, groups), key=lambda d: (d.received[1], d.record, d.rank))
     masks = dict.fromkeys(groups.values(), (1 << len(cfg.names)) - 1)
     likely = dict(masks)
-    owned = _ownership(effects, cfg)
-    if owned is not None:
-        ends = _settled_at(effects)
+    told, ends = _told(effects, cfg), _settled_at(effects)
+    if told:
+        owned = _ownership(told, cfg)
         untold = max(effect.call for effect in effects) - cfg.telling
         for delivery in deliveries:  # what changes after that need not be told of
             if delivery.received[1] >= untold:
@@ -96,7 +96,9 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     likely = {group: likely[group] or masks[group] for group in masks}
     if cfg.waived:
         masks = dict.fromkeys(masks, (1 << len(cfg.names)) - 1)
-    return Clues(groups, masks, likely, apart, list(_pauses(effects, cfg, deliveries)), deliveries)
+    kills = [effect.call for effect in effects if effect.action.op == KILLS]
+    pauses = list(_pauses(told, kills, ends, deliveries, cfg.entity.max_handoff))
+    return Clues(groups, masks, likely, apart, pauses, deliveries)
 
 
 def colouring(clues: Clues, count: int, failures: Mapping[tuple[str, int], int]) -> dict[str, int]:
@@ -191,54 +193,52 @@ def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterato
                     )
 
 
-def _ownership(effects: Sequence[Effect], cfg: Config) -> dict[str, list[Owned]] | None:
-    """By flow what it may have owned, and when; None where the history has no assignment events."""
-    events: dict[int, list[Effect]] = {}
+def _told(effects: Sequence[Effect], cfg: Config) -> dict[int, list[Effect]]:
+    """Of each partition, by its position, its assignment events in their order."""
+    told: dict[int, list[Effect]] = {}
     for effect in effects:
         if effect.action.op == TELLS and effect.action.partition in cfg.names:
-            events.setdefault(cfg.names.index(effect.action.partition), []).append(effect)
+            told.setdefault(cfg.names.index(effect.action.partition), []).append(effect)
+    return told
+
+
+def _ownership(told: Mapping[int, Sequence[Effect]], cfg: Config) -> dict[str, list[Owned]]:
+    """By flow what it may have owned, and when."""
     owned: dict[str, list[Owned]] = {}
-    for position, told in events.items():
-        for index, effect in enumerate(told):
-            flow, later = effect.action.flow, told[index + 1 :]
+    for position, events in told.items():
+        for index, effect in enumerate(events):
+            flow = effect.action.flow
             if effect.action.state == "ready" and flow is not None:
+                later = events[index + 1 :]
                 until = min((other.ret for other in later), default=FOREVER)
                 direct = bool(later) and later[0].action.state == "unassigned"
                 mine = Owned(position, effect.call - cfg.telling, effect.call, until, direct)
                 owned.setdefault(flow, []).append(mine)
-    return owned if events else None
+    return owned
 
 
 def _pauses(
-    effects: Sequence[Effect], cfg: Config, deliveries: Sequence[Delivered]
+    told: Mapping[int, Sequence[Effect]],
+    kills: Sequence[int],
+    ends: Mapping[str, Span],
+    deliveries: Sequence[Delivered],
+    longest: int,
 ) -> Iterator[tuple[int, Sequence[str]]]:
     """The handoffs that did not pass at once, each with what may have been unsettled at the old flow: to the
-    end of one that took all its time, when a shorter one, or one that a kill ended, began, and settled since
-    if it passed on."""
-    ends = _settled_at(effects)
-    kills = [effect.call for effect in effects if effect.action.op in KILLS]
-    for p, before, effect in _handoffs(effects, cfg):
+    end of one that took the ``longest`` time, when a shorter one, or one that a kill ended, began, and
+    settled since if it passed on. ``kills``: their instants; ``ends``: see `_settled_at`."""
+    handoffs = ((p, *pair) for p, events in told.items() for pair in pairwise(events))
+    for p, before, effect in handoffs:
+        if before.action.state != "paused" or effect.action.state == "paused":
+            continue
         killed = any(before.call < kill < effect.call for kill in kills)
-        whole = not killed and effect.call - before.call >= cfg.entity.max_handoff
+        whole = not killed and effect.call - before.call >= longest
         since = (effect if whole else before).call
         passed = effect.action.state == "unassigned" and not whole and not killed
         until = effect.ret if passed else FOREVER
         held = [d for d in deliveries if d.flow == before.action.flow and d.received[0] < before.call]
         settled = [(d.group, *ends.get(d.id, NEVER)) for d in held]
         yield p, tuple(dict.fromkeys(group for group, call, ret in settled if since < ret and call <= until))
-
-
-def _handoffs(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[int, Effect, Effect]]:
-    """Of each partition each pause, and what was told next."""
-    began: dict[int, Effect] = {}
-    for effect in effects:
-        if effect.action.op == TELLS and effect.action.partition in cfg.names:
-            p = cfg.names.index(effect.action.partition)
-            before = began.pop(p, None)
-            if effect.action.state == "paused":
-                began[p] = effect
-            elif before is not None:
-                yield p, before, effect
 
 
 def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None) -> int:
