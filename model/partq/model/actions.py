@@ -73,8 +73,7 @@ class Action(NamedTuple):
     `NOWHERE`: to answers out of none. ``about``: the births that the arguments name, as far as that is known.
     ``seqs``: the numbers that do. ``target``: restrict a rebalance to those after which each partition is on
     its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may be
-    refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive,
-    peek or drain.
+    refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive, peek or drain.
     """
 
     op: str

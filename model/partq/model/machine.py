@@ -14,9 +14,9 @@ messages stand in the order of partitions and numbers: another mix is the same a
 
 ``internal(state)``: the broker's own moves that may happen now, as actions that `steps` accepts:
 ``expire`` ``release`` ``lapse`` ``exhaust`` ``prefetch`` ``appear`` on one message (`settling.norm.OWN`),
-``activate`` a scheduled one, ``bury`` one that is dead-lettered, ``number`` a
-message that waits for a commit, ``forget`` an open transaction
-that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``, ``handoff``.
+``activate`` a scheduled one, ``bury`` one that is dead-lettered, ``number`` a message that waits for a
+commit, ``forget`` an open transaction that a fault hit, ``reset`` a cursor that a fault hit, ``rebalance``,
+``handoff``.
 Any sequence of `steps` and `internal` moves is a behaviour that the catalogue allows, and vice versa.
 
 ``explain(state, action, observed)``: the states after those steps that agree with what a history shows of the

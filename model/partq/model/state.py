@@ -357,11 +357,10 @@ class State(NamedTuple):
     """One state of one entity, and of its dead-letter queue where `Config.dead_letters` says so: that one's
     partitions follow on the others in ``parts``. ``down`` and ``used`` are sets of partition positions, as
     bits. ``burnt``: numbers that failed sends may have consumed and no gap has shown yet, as (partition, key,
-    count), sorted;
-    partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every token that was
-    given, with its message (remembered only where RCV-8 is not enforced). ``withheld``: messages that may be
-    stored after their send, though that was refused or has its place in a transaction (remembered only with a
-    requirement waived)."""
+    count), sorted; partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every
+    token that was given, with its message (remembered only where RCV-8 is not enforced). ``withheld``:
+    messages that may be stored after their send, though that was refused or has its place in a transaction
+    (remembered only with a requirement waived)."""
 
     cfg: Config
     now: int

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
 from partq.model.operations import DRAINER, ENV, SETTLEMENTS, Outcome
@@ -70,7 +70,7 @@ def _has(history: History, counts: Counter[str]) -> None:
 def _asked(record: Record) -> Iterator[str]:
     """What the broker has to have for this."""
     yield record.op
-    if record.op == "receive" and not deletes(record):
+    if record.op == "receive" and not record.deletes:
         yield "locks"
 
 

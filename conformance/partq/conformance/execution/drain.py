@@ -73,6 +73,7 @@ class StepResult(Struct, frozen=True, gc=False):
 Drain = Generator[Step, StepResult | None, bool]
 Emptied = tuple[Args, ...]
 """The arguments of the events that tell what was found empty."""
+Emptying = Generator[Step, StepResult | None, Emptied]
 Taking = Generator[Step, StepResult | None, set[str]]
 
 
@@ -96,8 +97,8 @@ class DrainPlan:
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
     every lock that was given has ended, where the driver knows that. ``all_gone``: whether every message that
     was accepted has certainly gone. ``rounds``: so many in vain are enough. ``sets_aside``: whether messages
-    may be left that come by number alone. ``dead_letters``: whether the dead-letter
-    queue is to be emptied, too.
+    may be left that come by number alone. ``dead_letters``: whether the dead-letter queue is to be emptied,
+    too.
     """
 
     profile: Profile
@@ -132,7 +133,7 @@ class DrainPlan:
         return self.entity.lock_duration + 1 if self.profile.locks_expire else 0
 
 
-def drain(plan: DrainPlan) -> Generator[Step, StepResult | None, Emptied]:
+def drain(plan: DrainPlan) -> Emptying:
     """The steps that empty the entity, and its dead-letter queue. The value: those certainly found empty.
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
@@ -152,7 +153,7 @@ def drain(plan: DrainPlan) -> Generator[Step, StepResult | None, Emptied]:
     if not ((yield from _empty(plan)) and left):
         return ()
     buried = replace(plan, is_empty=lambda: None)
-    return ({}, DEAD) if plan.dead_letters and (yield from _empty(buried, DEAD)) else ({},)
+    return (MAIN, DEAD) if plan.dead_letters and (yield from _empty(buried, DEAD)) else (MAIN,)
 
 
 def looks_at_dead_letters(steps: Iterable[Step]) -> bool:
@@ -182,9 +183,7 @@ def repairs(faults: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(sorted(left.values(), key=lambda step: "index" in step.args))
 
 
-def play(
-    steps: Generator[Step, StepResult | None, Emptied], perform: Callable[[Step], StepResult | None]
-) -> Emptied:
+def play(steps: Emptying, perform: Callable[[Step], StepResult | None]) -> Emptied:
     """Do all the steps by the function given; the drain's value."""
     try:
         step = next(steps)

@@ -284,7 +284,7 @@ class Facts:
         self.receives.append(record)
         if not record.messages:
             return
-        deletes = record.args.get("mode") == "receive_and_delete"
+        deletes = record.deletes
         call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
         for delivery in record.messages:
             if deletes and delivery.lock is not None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.model.messages import Delivery, ambiguous
 from partq.model.operations import Outcome
@@ -72,7 +72,7 @@ class Lifetime(Struct, eq=False, gc=False):
         for seen in self.deliveries:
             if seen.delivery.lock is None:
                 answered = min(answered, seen.call)
-                if certain == FOREVER and deletes(seen.record):
+                if certain == FOREVER and seen.record.deletes:
                     certain = seen.ret
             for settlement in seen.settlements:
                 called, removes = settlement.call, settlement.op in REMOVALS

@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 from typing import Final, TypeVar
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
-from partq.conformance.facts.records import deletes, returned, span
+from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
 from partq.model.profiles import requirements_of
@@ -266,7 +266,7 @@ class UnseenLocks:
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
         self._upset = bool(facts.disruptions)
-        self.uncertain = [r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and not deletes(r)]
+        self.uncertain = [r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and not r.deletes]
 
     def ended(self, partition: int | None, start: int, since: int, end: int) -> int:
         """How many may have ended by ``end`` on a message that was free from ``start`` and known from

@@ -1,4 +1,4 @@
-"""What one record says: over which time it may have taken effect, and whether it deletes what it receives.
+"""What one record says: over which time it may have taken effect.
 
 Shared by facts and screens. Nothing here judges.
 """
@@ -23,11 +23,6 @@ def returned(record: Record) -> int:
 def span(record: Record) -> tuple[int, int]:
     """From its call to its return; `FOREVER` if it never returned."""
     return record.call, returned(record)
-
-
-def deletes(receive: Record) -> bool:
-    """Whether each message that it receives is gone at once, without a lock."""
-    return receive.args.get("mode") == "receive_and_delete"
 
 
 def out_of_order(records: Iterable[Record]) -> bool:

@@ -82,7 +82,9 @@ class ByEntity:
         homes = _homes(history.records) if self.dead else {}
         partners = self.dead | {dead: name for name, dead in self.dead.items()}
         for place, record in enumerate(history.records):
-            entity = next((homes[token] for token in lock_tokens(record) if token in homes), record.entity)
+            entity = record.entity
+            if homes:
+                entity = next((homes[token] for token in record.lock_tokens if token in homes), entity)
             self._places.setdefault(entity, []).append(place)
             if record.op in _SHARED and entity in partners:
                 self._places.setdefault(partners[entity], []).append(place)
@@ -99,7 +101,7 @@ class ByEntity:
             return self.of(name)
         dead = self.dead[name]
         every = [self.records[n] for n in sorted({*self._of(name), *self._of(dead)})]
-        taken = any(r.entity == dead and deletes(r) and r.outcome == Outcome.UNKNOWN for r in every)
+        taken = any(r.entity == dead and r.deletes and r.outcome == Outcome.UNKNOWN for r in every)
         return tuple(r for r in every if not (taken and r.entity == dead and r.op == DRAINED))
 
     def of(self, name: str) -> tuple[Record, ...]:
@@ -109,16 +111,6 @@ class ByEntity:
     def _of(self, name: str) -> list[int]:
         everywhere = self._places.get("", []) if name else []
         return sorted((*self._places.get(name, ()), *everywhere))
-
-
-def deletes(record: Record) -> bool:
-    """Whether what it receives is gone at once."""
-    return record.args.get("mode") == "receive_and_delete"
-
-
-def lock_tokens(record: Record) -> tuple[str, ...]:
-    """The locks that the operation names."""
-    return (record.args["lock"],) if "lock" in record.args else tuple(record.args.get("locks", ()))
 
 
 def _homes(records: Iterable[Record]) -> dict[str, str]:

@@ -54,6 +54,16 @@ class Record(Struct, frozen=True, gc=False):
         """Whether it is an event of the environment, not a client's operation."""
         return self.proc == ENV
 
+    @property
+    def deletes(self) -> bool:
+        """Whether each message that it receives is gone at once, without a lock."""
+        return self.args.get("mode") == "receive_and_delete"
+
+    @property
+    def lock_tokens(self) -> tuple[str, ...]:
+        """The locks that the operation names."""
+        return (self.args["lock"],) if "lock" in self.args else tuple(self.args.get("locks", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Header:

@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
-from partq.conformance.history.entities import lock_tokens
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.reading import PUNCTUAL
 from partq.conformance.oracle.roles import (
@@ -113,7 +112,7 @@ class Cuts:
             if shown.seq is not None:
                 name = shown.seq >> COUNTER_BITS if self.family.partitioned else 0
                 self.numbers.setdefault(shown.id, (name, shown.seq))
-        for token in lock_tokens(record):
+        for token in record.lock_tokens:
             if token in self.held:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
@@ -126,7 +125,7 @@ class Cuts:
         """What a transaction sends, cancels and settles."""
         cancelled = (self.cancelled[n] for n in places if n in self.cancelled)
         sent = (message.id for n in places for message in self.records[n].args.get("messages", ()))
-        settled = (self.held[t] for n in places for t in lock_tokens(self.records[n]) if t in self.held)
+        settled = (self.held[t] for n in places for t in self.records[n].lock_tokens if t in self.held)
         return frozenset((*sent, *cancelled, *settled))
 
     def about(self, records: Iterable[int]) -> Ids:
@@ -136,7 +135,7 @@ class Cuts:
             return frozenset()
         mine = [record for record in self.records if record.i in numbers]
         named = (one.id for r in mine for one in (*r.args.get("messages", ()), *r.messages))
-        held = (self.held[token] for r in mine for token in lock_tokens(r) if token in self.held)
+        held = (self.held[token] for r in mine for token in r.lock_tokens if token in self.held)
         txns = (self.txns.get(r.args.get("txn", ""), ()) for r in mine)
         return frozenset((*named, *held, *(id for ids in txns for id in ids)))
 
@@ -229,7 +228,7 @@ class Cuts:
 
     def _refused(self, record: Record, ids: Ids) -> Record | None:
         """A settlement that was refused may have been so for a lock that is left out."""
-        tokens = lock_tokens(record)
+        tokens = record.lock_tokens
         return record if tokens and all(self.held.get(token) in ids for token in tokens) else None
 
     def _gone(self, ids: Ids) -> int:
@@ -239,7 +238,7 @@ class Cuts:
     def _gone_at(self, id: str) -> int:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
-            removes = record.op in REMOVES or (record.op in DELIVERS and deletes(record))
+            removes = record.op in REMOVES or (record.op in DELIVERS and record.deletes)
             if removes and record.outcome == Outcome.OK:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:

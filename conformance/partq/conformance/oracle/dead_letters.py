@@ -13,8 +13,9 @@ from typing import Final
 
 from msgspec import structs
 
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.history.entities import is_dead_letters, lock_tokens
+from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.effects import Effect, appearances_of
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS, LOOKS, SETTLES
@@ -23,7 +24,6 @@ from partq.model.deadletters.norm import EXCEEDED
 from partq.model.messages import Delivery, Message, as_active, as_dead, is_dead
 from partq.model.operations import DEAD_LETTER, OPS, Outcome
 from partq.model.profiles import Profile, requirements_of
-from partq.model.state import FOREVER
 
 READ: Final = frozenset({"RCV-9"})
 """The rules that, waived, have the moves to the dead-letter queue read otherwise."""
@@ -43,7 +43,7 @@ def in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tupl
     if any(is_dead(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
     locks = {d.lock for r in records if r.entity == dead and r.op in DELIVERS for d in r.messages}
-    mine = [r for r in records if r.entity == dead or not locks.isdisjoint(lock_tokens(r))]
+    mine = [r for r in records if r.entity == dead or not locks.isdisjoint(r.lock_tokens)]
     timed = {m.id for r in records for m in r.args.get("messages", ()) if m.ttl is not None}
     if any(shown.id in timed for record in mine for shown in record.messages):
         raise Ambiguous("a dead letter had a time to live, of whose end nothing is modelled there")
@@ -62,7 +62,7 @@ def changed_by(records: Sequence[Record]) -> frozenset[str]:
 
 def _check_settlements(mine: Sequence[Record], locks: set[str | None]) -> None:
     for record in mine:
-        if not locks.issuperset(lock_tokens(record)):
+        if not locks.issuperset(record.lock_tokens):
             raise Ambiguous("a settlement names locks of both queues")
         if record.op in SETTLES and (record.op == DEAD_LETTER or "txn" in record.args):
             raise Ambiguous("dead letters are dead-lettered, or settled in a transaction")
@@ -85,14 +85,14 @@ def burials(records: Sequence[Record], waived: frozenset[str] = frozenset()) -> 
     given = _given(records)
     for id, hint in appearances_of(records).items():
         if is_dead(id):
-            first = min((r for r in records if any(d.id == id for d in r.messages)), key=_end)
+            first = min((r for r in records if any(d.id == id for d in r.messages)), key=returned)
             reason = next((d.reason for r in records for d in r.messages if d.id == id and d.reason), None)
             hint = hint._replace(reason=_told(reason, given.get(as_active(id), frozenset())))
             began = [r.call for r in records if _before(r, as_active(id), not READ.isdisjoint(waived))]
-            call = min(max(began, default=first.call), _end(first))
+            call = min(max(began, default=first.call), returned(first))
             action = Action(BURY, messages=(Message(id),), about=(as_active(id),))
             yield Effect(
-                first.i, call, _end(first), action, Observed(messages=(hint,)), rank=len(first.messages)
+                first.i, call, returned(first), action, Observed(messages=(hint,)), rank=len(first.messages)
             )
 
 
@@ -104,16 +104,12 @@ def _before(record: Record, id: str, sends: bool) -> bool:
     return not sends and record.op in DELIVERS and any(shown.id == id for shown in record.messages)
 
 
-def _end(record: Record) -> int:
-    return FOREVER if record.ret is None else record.ret
-
-
 def _given(records: Sequence[Record]) -> Reasons:
     held = {shown.lock: shown.id for record in records for shown in record.messages if shown.lock is not None}
     found: dict[str, set[str | None]] = {}
     for record in records:
         moves = record.op == DEAD_LETTER and record.outcome != Outcome.ERROR
-        for token in lock_tokens(record) if moves else ():
+        for token in record.lock_tokens if moves else ():
             found.setdefault(held.get(token, ""), set()).add(record.args.get("reason", ANY))
     return {id: frozenset(reasons) for id, reasons in found.items()}
 

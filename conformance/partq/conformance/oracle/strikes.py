@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CUTS, DELIVERS
 from partq.model.operations import UNDOES, Outcome
@@ -84,7 +84,7 @@ class Takings:
                 sorted(
                     (record.call, n)
                     for n, record in enumerate(records)
-                    if record.op in DELIVERS and record.outcome == Outcome.UNKNOWN and deletes(record) is mode
+                    if record.op in DELIVERS and record.outcome == Outcome.UNKNOWN and record.deletes is mode
                 )
             )
 

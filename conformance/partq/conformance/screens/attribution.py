@@ -19,7 +19,7 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Sent, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE, Outcome
@@ -116,5 +116,5 @@ def _by_fault(facts: Facts, sent: Sent) -> str | None:
 
 def possibly_taken(facts: Facts) -> int:
     """How many messages receives of unknown outcome may have deleted, unseen, also after they returned."""
-    unknown = (one for one in facts.receives if one.outcome == Outcome.UNKNOWN and deletes(one))
+    unknown = (one for one in facts.receives if one.outcome == Outcome.UNKNOWN and one.deletes)
     return sum(record.args["max"] for record in unknown)

@@ -16,7 +16,7 @@ from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Intervals, Locks, may_be_given_up_on
 from partq.conformance.facts.placements import Placements
-from partq.conformance.facts.records import deletes, out_of_order, returned, span
+from partq.conformance.facts.records import out_of_order, returned, span
 from partq.conformance.history import Record
 from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report, Screen
@@ -132,7 +132,7 @@ class _Peeks:
         self.lasting = lasting + facts.header.skew_ns if facts.profile.locks_expire else FOREVER
         unseen = (one for one in facts.receives if caching or one.outcome == Outcome.UNKNOWN)
         self.unseen = Intervals(map(span, unseen))
-        unknown = (one.call for one in facts.receives if one.outcome == Outcome.UNKNOWN and deletes(one))
+        unknown = (one.call for one in facts.receives if one.outcome == Outcome.UNKNOWN and one.deletes)
         self.doubtful = min(unknown, default=FOREVER)
 
     def check_walk(self, peeks: list[Record], resets: Intervals) -> None:

@@ -15,7 +15,7 @@ from partq.conformance.facts.index import Facts, Txn
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, enlisted_only, homes, key_count
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import conflicting, effective_keys
+from partq.model.messages import Message, conflicting, effective_keys
 from partq.model.operations import Outcome
 
 INVALID: Final = "invalid_operation"
@@ -128,10 +128,10 @@ def request(record: Record) -> str:
     return f"{record.op} of {', '.join(held)} answered {said}"
 
 
-def _message(message: object) -> str:
-    traits = (("session", "session_id"), ("key", "partition_key"))
-    shown = [f"{name} {getattr(message, field)!r}" for name, field in traits if getattr(message, field)]
-    return f"{getattr(message, 'id', '')!r}" + (f" ({', '.join(shown)})" if shown else "")
+def _message(message: Message) -> str:
+    traits = (("session", message.session_id), ("key", message.partition_key))
+    shown = [f"{name} {value!r}" for name, value in traits if value]
+    return f"{message.id!r}" + (f" ({', '.join(shown)})" if shown else "")
 
 
 _TXN: Final = ("begin", "commit")

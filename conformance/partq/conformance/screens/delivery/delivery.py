@@ -14,7 +14,7 @@ from typing import Final
 from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.delivery.content import check_content
@@ -107,7 +107,7 @@ def _owner_of_twice(facts: Facts, record: Record) -> str:
     was deleted."""
     if applies(facts, "RCV-12"):
         return "RCV-12"
-    return "RCV-7" if deletes(record) else "RCV-6"
+    return "RCV-7" if record.deletes else "RCV-6"
 
 
 _RECEIVE: Final = ("receive",)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from partq.conformance.facts.index import RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
-from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
@@ -65,7 +65,7 @@ class Redelivery:
     def _finish(self, seen: Observation) -> Record | None:
         """What finished the message for good, by way of this delivery."""
         if seen.delivery.lock is None:
-            return seen.record if deletes(seen.record) else None
+            return seen.record if seen.record.deletes else None
         for settlement in seen.settlements:
             if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
                 return None if "txn" in settlement.args else settlement
@@ -83,7 +83,7 @@ class Redelivery:
         """True where the return is, or may be, a matter of RCV-7."""
         ret = returned(end)
         if end is first.record:
-            certain = [s for s in later if s.call > ret or deletes(s.record)]
+            certain = [s for s in later if s.call > ret or s.record.deletes]
         else:
             named = [seen for name in end.args["locks"] if (seen := self.facts.locks.get(name)) is not None]
             if any(self.locks.ended_but(seen, end) < end.call for seen in named):
@@ -206,14 +206,14 @@ class Redelivery:
         finished = sum(
             len(one.args["locks"]) for one in plain if one.outcome == Outcome.OK and returned(one) < last
         )
-        finished += sum(len(r.messages) for r in receives if r.messages and deletes(r) and returned(r) < last)
+        finished += sum(len(r.messages) for r in receives if r.messages and r.deletes and returned(r) < last)
         self.report.count("RCV-7", finished)
         self.report.count("RCV-6", sum(map(self._tested, receives)))
 
     def _tested(self, receive: Record) -> int:
         """How many of the locks that it gave held through the receive that follows it, or as that was called,
         if it waited and returned their message."""
-        if not receive.messages or receive.ret is None or deletes(receive):
+        if not receive.messages or receive.ret is None or receive.deletes:
             return 0
         after = bisect_left(self.calls, receive.ret)
         following = self.facts.receives[after] if after < len(self.calls) else None
@@ -227,4 +227,4 @@ class Redelivery:
 
 
 def _gives_no_lock(seen: Observation) -> bool:
-    return seen.delivery.lock is None and (deletes(seen.record) or seen.record.op != "receive")
+    return seen.delivery.lock is None and (seen.record.deletes or seen.record.op != "receive")

@@ -12,7 +12,7 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.records import deletes, returned
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
@@ -52,7 +52,7 @@ def _check_accepted(locks: Locks, report: Report, seen: Observation, record: Rec
 def _shows_all_locks(facts: Facts) -> bool:
     """Whether the receives show every lock that was given. One may also have been given by what an entity
     beside this one showed."""
-    shown = (deletes(one) or all(d.lock is not None for d in one.messages) for one in facts.receives)
+    shown = (one.deletes or all(d.lock is not None for d in one.messages) for one in facts.receives)
     return applies(facts, "RCV-8") and not facts.elsewhere and all(shown)
 
 

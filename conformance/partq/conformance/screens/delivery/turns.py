@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.records import REMOVALS, deletes, returned
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report, Screen
@@ -178,7 +178,7 @@ def _returns(first: First) -> Iterator[_Back]:
     """When the message was certainly back until it was delivered again."""
     for seen, again in pairwise(sorted(first.life.deliveries, key=CALL)):
         removed = any(one.op in REMOVALS for one in seen.possibly_settled_by)
-        if seen.ended < again.call and not removed and not deletes(seen.record):
+        if seen.ended < again.call and not removed and not seen.record.deletes:
             yield _Back(seen.ended, again.call, seen, first)
 
 
@@ -225,14 +225,14 @@ def _check_flights(group: list[First], receives: _Receives, report: Report) -> N
                 report.find("ORD-2", "in flight", witness, why)
     for one, other in pairwise(group):
         start, end = max(one.seen.ret, other.accepted), min(one.seen.held_until, other.seen.ret)
-        report.count("ORD-2", not deletes(one.seen.record) and receives.within(start, end))
+        report.count("ORD-2", not one.seen.record.deletes and receives.within(start, end))
 
 
 def _flights(life: Lifetime) -> Iterator[_Flight]:
     """When the message certainly was in flight: no lock of it was settled, lost ones included (RCV-8)."""
     settled = sorted(one.call for seen in life.deliveries for one in seen.possibly_settled_by)
     for seen in life.deliveries:
-        if not deletes(seen.record):
+        if not seen.record.deletes:
             at = bisect_left(settled, seen.call)
             end = min(seen.held_until, settled[at] if at < len(settled) else FOREVER)
             yield _Flight(seen.ret, end, life, seen)
