@@ -7,6 +7,8 @@ here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record, time_text
@@ -26,7 +28,8 @@ class Reason(NamedTuple):
     expected: str = ""
 
 
-class Scene(NamedTuple):
+@dataclass(frozen=True)
+class Scene:
     """The history up to the answer that shows the violation."""
 
     history: History
@@ -37,7 +40,7 @@ class Scene(NamedTuple):
         """The history's profile."""
         return profile(self.history.header.profile)
 
-    @property
+    @cached_property
     def sends(self) -> dict[str, tuple[Record, Message]]:
         """By message ID: the send that did not fail."""
         return {
@@ -47,7 +50,7 @@ class Scene(NamedTuple):
             for message in record.args.get("messages", ())
         }
 
-    @property
+    @cached_property
     def commits(self) -> dict[str, Record | None]:
         """By transaction: what committed it, or None."""
         records = self.history.records
