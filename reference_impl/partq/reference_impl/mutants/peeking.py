@@ -16,27 +16,27 @@ LARGE = 8_000
 """Characters in a body that a careless broker still handles."""
 
 
-@defect("PEEK-1", "display", profile="azure-flat", also=("PEEK-7",))
+@defect("PEEK-1", "display", profile="azure-flat")
 def flat_peek_skips_oldest(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """An answer of several messages leaves out the oldest."""
     return FrontEnd.display(self, peek, found[1:] if len(found) > 2 else found)
 
 
-@defect("PEEK-1", "display", profile="azure-flat", also=("PEEK-7",))
+@defect("PEEK-1", "display", profile="azure-flat")
 def peek_leaves_out_its_number(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """A peek from a number on leaves out the message of that number, if there are younger ones."""
     own = peek.number and len(found) > 1 and found[0].number == peek.number
     return FrontEnd.display(self, peek, found[1:] if own else found)
 
 
-@defect("PEEK-2", "display", also=("PEEK-7",))
+@defect("PEEK-2", "display")
 def peek_skips_second(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """An answer of several messages of a partition leaves out the second, if that is not locked."""
     skips = len(found) > 2 and found[1].lock is None
     return FrontEnd.display(self, peek, [found[0], *found[2:]] if skips else found)
 
 
-@defect("PEEK-2", "display", also=("PEEK-7",))
+@defect("PEEK-2", "display")
 def large_body_passed_over(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
     """Between the first and the last message of an answer, large ones that are not locked are left out."""
     middle = [one for one in found[1:-1] if len(one.content.body) <= LARGE or one.lock is not None]

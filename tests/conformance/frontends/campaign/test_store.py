@@ -172,7 +172,7 @@ def small(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         return place
 
     yield mounted
-    subprocess.run(["umount", str(place)], capture_output=True, check=False)
+    subprocess.run(["umount", "--lazy", str(place)], capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("size", ["4k", "160k"], ids=["as tasks write", "as tables are written"])
