@@ -95,6 +95,7 @@ def _polled(period: int) -> Stripping:
 
 STRIPPINGS: Final[dict[str, Stripping]] = {
     **{f"{field}{where}": _without(field, ops) for field in FIELDS for where, ops in SHOWN_BY.items()},
+    "seq of schedules": _without("seq", ("schedule",)),
     "peeks": _without_peeks,
     "faults touching": _touching,
     "faults widened": _widened,

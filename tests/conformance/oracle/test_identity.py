@@ -80,6 +80,12 @@ def test_of_a_message_for_the_past_equal_numbers_say_that_it_was_active_at_once(
     assert births(past.format("m1#2")) == ["m1~scheduled", "m1~scheduled", "m1"]
 
 
+def test_an_answer_without_a_number_does_not_say_that_a_message_for_the_past_was_active_at_once() -> None:
+    told = "env advance 9s\np schedule m1 at=5s -> m1{}\np receive 1 -> m1#2"
+    assert births(told.format("")) == ["m1~scheduled", "m1~scheduled", "m1"]
+    assert births(told.format("#2")) == ["m1~scheduled", "m1", "m1"]
+
+
 def test_in_a_transaction_the_time_may_come_before_the_commit() -> None:
     told = "p begin t\np send m1 at=5s txn=t\nenv advance {}\np commit t\nenv advance 9s\np receive 1 -> m1#2"
     assert births(told.format("1s")) == ["m1~scheduled", "m1"]

@@ -132,8 +132,11 @@ class _Births:
         return found
 
     def _name(self, record: Record, shown: Delivery) -> str:
+        if shown.id not in self.sends:
+            return shown.id
         if shown.id not in self.shown:
-            return self._active(shown) if shown.id in self.sends else shown.id
+            unnumbered = record.op == SCHEDULES and shown.seq is None  # it may be activated after the answer
+            return as_scheduled(shown.id) if unnumbered else self._active(shown)
         waits = self._certainly(record, shown)
         if waits is None:
             known = [kind for kind in (True, False) if shown.seq in self.numbers.get((shown.id, kind), ())]
