@@ -11,7 +11,7 @@ from test_machine_explain import alphabet, unlocked
 
 from partq.model.actions import Action, Observed
 from partq.model.machine import State, explain, initial, internal, steps
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, Message
 from partq.model.profiles import Entity
 
 WAIVED = tuple(
@@ -56,6 +56,7 @@ APART = (
     ok(receive(2), got("x", "l1", partition=0), got("y", "l2", partition=1)),
 )
 BOTH = complete("l1", "l2")
+LATER = ok(Action("send", "p", messages=(Message("x~scheduled", scheduled_at=D),)))
 
 BROKEN: dict[str, tuple[str, str, Story]] = {
     "a message is lost": ("RCV-2", "azure-flat", (X, DRAINED)),
@@ -116,6 +117,16 @@ BROKEN: dict[str, tuple[str, str, Story]] = {
         "RCV-7",
         "azure-premium",
         (X, TOOK_X, ok(complete("l1")), ok(peek(), got("x"))),
+    ),
+    "a completed message is set aside again": (
+        "RCV-7",
+        "azure-flat",
+        (
+            *(X, TOOK_X, ok(Action("defer", "c", locks=("l1",)))),
+            ok(Action("receive_deferred", "c", about=("x",)), got("x", "l2", locked_until=D)),
+            ok(complete("l2")),
+            ok(peek(), got("x", state="deferred")),
+        ),
     ),
     "a lost lock completes": (
         "RCV-8",
@@ -246,6 +257,11 @@ BROKEN: dict[str, tuple[str, str, Story]] = {
         "PEEK-6",
         "azure-flat",
         (X, TOOK_X, ok(peek(), got("x", None, 1)), ok(complete("l1"))),
+    ),
+    "a peek counts what is scheduled": (
+        "PEEK-6",
+        "azure-flat",
+        (LATER, ok(peek(), got("x~scheduled", None, 1, state="scheduled"))),
     ),
     "what is locked is hidden": (
         "PEEK-7",

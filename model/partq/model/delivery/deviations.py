@@ -10,7 +10,7 @@ from ..edits import with_log, with_part
 from ..locks.norm import Taken, takings
 from ..messages import Delivery
 from ..sequencing.norm import counter_of, named, shown_seq
-from ..state import BACK, LOCKED, Config, Entry, Lock, State, entries
+from ..state import BACK, LOCKED, STATUSES, Config, Entry, Lock, State, entries
 from .norm import (
     DELETE,
     Place,
@@ -66,9 +66,11 @@ def revived(told: State, state: State, answer: Sequence[Delivery]) -> State:
 
 
 def _as_shown(entry: Entry, seen: Delivery) -> Entry:
-    """What comes back, free, with the count that it is shown with, if that is a lower one."""
+    """What comes back, free, or set aside as it was, with the count that it is shown with, if that is a lower
+    one."""
     count = entry.tries if seen.delivery_count is None else min(entry.tries, seen.delivery_count)
-    return entry._replace(tries=count, rest=0)
+    rest = entry.rest if entry.rest and STATUSES[entry.rest].label == seen.state else 0
+    return entry._replace(status=rest or entry.status, tries=count, rest=rest)
 
 
 @instead(as_found, "SEQ-6", "PEEK-6", "RCV-6", "RCV-12", broken=True)

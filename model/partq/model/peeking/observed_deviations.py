@@ -9,7 +9,7 @@ from ..departures import beyond, instead
 from ..edits import with_log, with_part
 from ..locks.norm import ended
 from ..messages import Delivery
-from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, SHOWN, VISIBLE, Entry, Lock, State
+from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, SCHEDULED, SHOWN, VISIBLE, Entry, Lock, State
 from .cursors import moved, start_of, starts
 from .observed import (
     counts,
@@ -151,7 +151,9 @@ def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entr
         held = lock._replace(rivals=rivals, shaken=True)
         return entry._replace(tries=entry.tries + raises, lock=held, upsets=upsets - raises, since=since)
     if seen.lock is None:
-        return entry._replace(status=BACK, lock=None, upsets=upsets)
+        if entry.status == SCHEDULED:
+            return entry._replace(tries=max(entry.tries, seen.delivery_count or 0))
+        return entry._replace(status=entry.rest or BACK, lock=None, upsets=upsets)
     until = seen.locked_until or state.now + action.slack + state.cfg.lock_duration
     held = Lock(seen.lock, action.proc, state.now, until, shaken=True)
     return entry._replace(status=LOCKED, lock=held, since=state.now, upsets=upsets)
