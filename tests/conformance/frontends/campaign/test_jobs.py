@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from partq.conformance.frontends.campaign.jobs import Job, together
+from partq.conformance.frontends.campaign.jobs import Job, as_ended, together
 
 
 def test_what_is_done_together_is_answered_by_name_in_order() -> None:
@@ -40,3 +40,13 @@ def test_a_job_that_hangs_does_not_hold_the_process_up() -> None:
     job = Job(threading.Event().wait)
     assert not job.ended(0.01)
     assert [thread.daemon for thread in set(threading.enumerate()) - before] == [True]
+
+
+def test_jobs_answer_as_they_end_and_one_that_hangs_does_not() -> None:
+    hanging = Job(threading.Event().wait)
+    waited_for = threading.Event()
+    waiting, quick = Job(lambda: waited_for.wait(10)), Job(lambda: "quick")
+    answers = as_ended([hanging, waiting, quick], 1.0)
+    assert next(answers) == "quick"
+    waited_for.set()
+    assert [*answers] == [True]

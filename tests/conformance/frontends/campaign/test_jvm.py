@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -70,6 +71,22 @@ def test_what_answers_or_hangs_up_is_left_to_spark(reply: Callable[[socket.socke
 def test_one_of_several_masters_is_enough() -> None:
     with server(PASSING["answers"]) as master:
         jvm.check(master.replace("spark://", "spark://127.0.0.1:1,"))
+
+
+def test_several_masters_are_asked_at_once_so_that_dead_ones_take_no_longer_than_one() -> None:
+    meeting = threading.Barrier(3, timeout=10)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(server(lambda _: meeting.wait())) for _ in range(3)]
+        master = "spark://" + ",".join(one.removeprefix("spark://") for one in servers)
+        with pytest.raises(CampaignError, match="what listens there is no Spark master"):
+            jvm.check(master)
+
+
+def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for_ever = threading.Event()
+    monkeypatch.setattr(socket, "create_connection", lambda *address: for_ever.wait())
+    with pytest.raises(CampaignError, match="does not answer: nobody listens there"):
+        jvm.check("spark://one:7077,two:7077")
 
 
 def test_a_cluster_of_another_kind_is_not_asked() -> None:

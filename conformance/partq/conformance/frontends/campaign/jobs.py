@@ -6,7 +6,8 @@ The threads are daemons: what hangs does not hold the process up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -55,3 +56,15 @@ def together(action: Callable[[str], T], names: Iterable[str]) -> dict[str, T]:
         while not job.ended(POLL):
             pass
     return {name: job.result() for name, job in jobs.items()}
+
+
+def as_ended(jobs: Iterable[Job[T]], seconds: float) -> Iterator[T]:
+    """What each job answers, in the order in which they end, until so many seconds are over. Raises what one
+    of them raised."""
+    left, end = list(jobs), time.monotonic() + seconds
+    while left and time.monotonic() < end:
+        ended = [job for job in left if job.ended(0)]
+        yield from (job.result() for job in ended)
+        left = [job for job in left if job not in ended]
+        if left:
+            left[0].ended(POLL)

@@ -17,11 +17,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import takewhile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partq.conformance.frontends.campaign.errors import CampaignError
+from partq.conformance.frontends.campaign.jobs import Job, as_ended
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -52,6 +53,9 @@ WORKER: Final = 2 * 2**30
 
 ANSWERING: Final = 15.0
 """Seconds that a master has to take a connection, and then to answer `QUESTION`."""
+
+NOBODY: Final = "nobody listens there"
+"""Why an address is no master's: nothing takes a connection, or its name is not found in time."""
 
 _FILE: Final = b"/files/partq"
 QUESTION: Final = struct.pack(">qBi", 13 + len(_FILE), 6, len(_FILE)) + _FILE
@@ -85,28 +89,32 @@ T = TypeVar("T")
 
 def check(master: str) -> None:
     """Raises `CampaignError` where this machine has nothing to run Spark with, or nobody listens at the
-    master's addresses, or no standalone master answers there, which Spark would try for minutes."""
+    master's addresses, or no standalone master answers there, which Spark would try for minutes. All are
+    asked at once, so that it takes no longer for many."""
     if submitted():
         return
     if problem := java_problem():
         raise CampaignError(problem)
-    addresses, standalone = _ADDRESS.findall(master), master.startswith("spark:")
-    silent = list(takewhile(bool, (_silence(host, int(port), standalone) for host, port in addresses)))
-    if addresses and len(silent) == len(addresses):
-        raise CampaignError(f"{master} does not answer: {silent[-1]}")
+    if addresses := _ADDRESS.findall(master):
+        asked = partial(_silence, standalone=master.startswith("spark:"))
+        why = NOBODY
+        for why in as_ended([Job(partial(asked, *one)) for one in addresses], 2 * ANSWERING):
+            if not why:
+                return
+        raise CampaignError(f"{master} does not answer: {why}")
 
 
 _ADDRESS: Final = re.compile(r"(?<=[/,])([^/,:]+):(\d+)(?=,|$)")
 """A host and port in ``spark://one:7077,two:7077``."""
 
 
-def _silence(host: str, port: int, standalone: bool) -> str:
+def _silence(host: str, port: str, standalone: bool) -> str:
     """Why that is no master's address; empty where it may be: one that wants encryption only hangs up, and
     others than standalone ones are not asked."""
     try:
-        there = socket.create_connection((host, port), ANSWERING)
+        there = socket.create_connection((host, int(port)), ANSWERING)
     except (OSError, OverflowError):
-        return "nobody listens there"
+        return NOBODY
     with there, suppress(ConnectionError):
         if not standalone:
             return ""
