@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from partq.reference_impl.broker import SECOND, Broker, Config, Parts, Shown
 from partq.reference_impl.clock import Simulation, Steps
+from partq.reference_impl.durable import DurableBroker
 from partq.reference_impl.network import Answer, Connection
 
 
@@ -26,13 +28,25 @@ class Post:
 
 class World:
     """One broker and its clock. Each method that asks the broker is a coroutine and answers what the client
-    learned: ``(outcome, kind, messages)``."""
+    learned: ``(outcome, kind, messages)``. ``folder``: for its files, if it is a durable one; ``start``:
+    ns at which its clock begins."""
 
-    def __init__(self, seed: int = 1, parts: Parts | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        seed: int = 1,
+        parts: Parts | None = None,
+        folder: Path | None = None,
+        start: int = 0,
+        **settings: Any,
+    ) -> None:
         self.told: list[tuple[int, int, str, str]] = []
-        self.clock = Simulation(seed)
+        self.clock = Simulation(seed, start)
         config = Config(tell=self._tell, **settings)
-        self.broker = Broker(config, self.clock, parts)
+        self.broker = (
+            DurableBroker(config, self.clock, folder, outlives=False)
+            if folder is not None
+            else Broker(config, self.clock, parts)
+        )
         self.connections: dict[str, Connection] = {}
 
     def _tell(self, partition: int, flow: str, state: str) -> None:

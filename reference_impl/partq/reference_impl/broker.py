@@ -6,7 +6,7 @@ module. `Parts` names the classes, so that a single one can be replaced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -78,7 +78,7 @@ class Broker(Core):
             partition.timetable = self.timetable if config.schedules else None
             partition.lifetimes = self.lifetimes if config.expires else None
         self.dead_letters = [self._beside(partition, parts) for partition in partitions]
-        self._connection = parts.connection
+        self._connection: Callable[[str, Clock, int], Connection] = parts.connection
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
 

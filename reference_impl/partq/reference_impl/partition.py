@@ -194,17 +194,20 @@ class Partition:
         stored.tries += 1
         self._locks[token] = stored
         heappush(self._leases, (until, stored.order, stored, token))
+        self.store.keep(stored)
 
     def hold(self, stored: Stored, token: str) -> None:
         """As `lock`, but without end."""
         stored.lock = token
         stored.tries += 1
         self._locks[token] = stored
+        self.store.keep(stored)
 
     def renew(self, stored: Stored, until: int) -> None:
         """Move the end of a lock."""
         stored.until = until
         heappush(self._leases, (until, stored.order, stored, stored.lock or ""))
+        self.store.keep(stored)
 
     def holds(self, stored: Stored, token: str, now: int) -> bool:
         """Whether that lock still holds."""
@@ -243,6 +246,7 @@ class Partition:
     def release(self, stored: Stored) -> None:
         """End a lock, or undo a take, as if it had never been."""
         self._unlock(stored)
+        self.store.keep(stored)
         if not stored.deferred:
             heappush(self._free, (stored.order, stored))
 

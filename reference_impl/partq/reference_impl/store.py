@@ -156,6 +156,9 @@ class Store:
         self.latest = 0
         self.leads: list[int] = []
 
+    def keep(self, stored: Stored) -> None:
+        """What survives of a message has changed."""
+
     def append(self, content: Content, now: int, partition: Holder) -> Stored:
         """Accept a message."""
         at = now - self.leads.pop(0) if self.leads else now

@@ -13,13 +13,21 @@ from itertools import pairwise
 
 import pytest
 
+from partq.conformance.adapters.names import BUILT_IN
 from partq.conformance.adapters.protocol import Rejected
-from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference, lacks_of
+from partq.conformance.adapters.reference import (
+    CAMPAIGN,
+    DurableReference,
+    LiveReference,
+    Reference,
+    lacks_of,
+)
 from partq.conformance.adapters.registry import open_broker
 from partq.conformance.evaluation.decision import NONE, check_history
 from partq.conformance.execution.runner import Limits, run
 from partq.conformance.history import History, Record
 from partq.conformance.history.codec import dumps, loads
+from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.verdict import Status
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
@@ -27,6 +35,7 @@ from partq.model.messages import SOLACE_KEY, Delivery, Message
 from partq.model.operations import ENV, OPS
 from partq.model.profiles import SECOND, Entity, profile
 from partq.reference_impl.broker import Shown
+from partq.reference_impl.durable import File
 from partq.reference_impl.freedoms import Freedoms
 
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
@@ -256,8 +265,10 @@ def test_solace_assignments_are_reported_as_they_happen() -> None:
     assert [shown.id for shown in receive.messages] == ["m"]
 
 
-def test_the_registry_knows_both_and_they_take_every_family_of_the_catalogue() -> None:
-    for name, kind in (("reference", Reference), ("reference:live", LiveReference)):
+def test_the_registry_knows_them_and_they_take_every_family_of_the_catalogue() -> None:
+    made = {"reference": Reference, "reference:live": LiveReference, "reference:durable": DurableReference}
+    assert tuple(made) == BUILT_IN
+    for name, kind in made.items():
         broker = open_broker(name)
         assert type(broker) is kind
         assert broker.profiles() == PROFILES
@@ -291,6 +302,42 @@ def test_most_settings_of_an_entity_are_used() -> None:
         "max_delivery_count",
     }
     assert {field.name for field in fields(Entity)} == known | ignored
+
+
+# Its messages in files.
+
+
+def _killed_and_started() -> History:
+    steps = _steps(
+        ("c1", "send", {"messages": (Message("a", partition_key="k"),)}),
+        ("c1", "send", {"messages": (Message("b", partition_key="k"),)}),
+        ("c2", "receive", {"max": 2}),
+        ("c2", "complete", {"pick": [0]}),
+        ("env", "broker_kill", {}),
+        ("env", "broker_start", {}),
+        ("c3", "receive", {"max": 2}),
+    )
+    return run(DurableReference("azure-premium"), Program("azure-premium", steps, sequential=True))
+
+
+def test_a_started_broker_reads_its_files() -> None:
+    history = _killed_and_started()
+    receives = [[shown.id for shown in record.messages] for record in _ended(history, "receive")]
+    assert receives[:2] == [["a", "b"], ["b"]]
+    assert judge(history).status is Judged.ACCEPTED
+
+
+def test_what_was_not_written_is_lost_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(File, "write", lambda self: None)
+    verdicts = check_history(_killed_and_started())
+    assert {id for id, verdict in verdicts.items() if verdict.findings} == {"RCV-2"}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_what_it_does_in_random_programs_is_lawful(name: str) -> None:
+    for seed in range(12):
+        history = run(DurableReference(name), _program(name, seed, length=14))
+        assert judge(history).status is not Judged.REJECTED
 
 
 # The same broker on the wall clock.

@@ -7,7 +7,7 @@ from typing import Final
 
 from partq.model.errors import UserError
 
-BUILT_IN: Final = ("reference", "reference:live")
+BUILT_IN: Final = ("reference", "reference:live", "reference:durable")
 MUTANT: Final = "mutant:"
 """The brokers that come with partq, and what the names of the others of them begin with."""
 

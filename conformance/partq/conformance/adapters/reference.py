@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
 
 from partq.conformance.adapters.calls import recorded
@@ -39,6 +42,7 @@ from partq.model.requirements import PROFILE_COLUMNS
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Domains, Parts
 from partq.reference_impl.clock import Live, Simulation, Steps, T
+from partq.reference_impl.durable import DurableBroker, File
 from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer, Connection
 
@@ -183,10 +187,14 @@ def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
     return {"partition": found} if "index" in args else dict(args)
 
 
+Build = Callable[[Config, Simulation], Impl]
+"""Makes a broker of its settings."""
+
+
 class _Stage:
     """The broker in virtual time, as the driver wants it."""
 
-    def __init__(self, program: Program, on_event: OnEvent, parts: Parts | None, freedoms: Freedoms) -> None:
+    def __init__(self, program: Program, on_event: OnEvent, build: Build, freedoms: Freedoms) -> None:
         family = profile(program.profile)
         self.lacks = lacks_of(family)
         self.clock = clock = Simulation(program.seed)
@@ -194,7 +202,7 @@ class _Stage:
         late, free = config.lateness and config.lateness + JITTER, config.freedoms
         self.late_ns = late if late and (free.late_timers or free.late_handoffs) else None
         self.skew_ns = late if free.late_events else 0
-        self.broker = Impl(config, clock, parts)
+        self.broker = build(config, clock)
         self.connect = self.broker.connect
         self.is_empty = self.broker.is_empty
         self.end_of = self.broker.end_of
@@ -225,7 +233,23 @@ class Reference(StagedBroker):
 
     def stage(self, program: Program, on_event: OnEvent) -> Stage:
         """A fresh reference broker, scheduled by the program's seed."""
-        return _Stage(program, on_event, self.parts, self.freedoms)
+        return _Stage(program, on_event, self.build, self.freedoms)
+
+    def build(self, config: Config, clock: Simulation) -> Impl:
+        """The broker of those settings."""
+        return Impl(config, clock, self.parts)
+
+
+class DurableReference(Reference):
+    """The same, each partition's messages in a file, which is all that a started broker knows of them. The
+    files go with the broker."""
+
+    def build(self, config: Config, clock: Simulation) -> Impl:
+        """The broker of those settings, its files in a fresh folder."""
+        folder = TemporaryDirectory(prefix="partq-")
+        broker = DurableBroker(config, clock, Path(folder.name), outlives=False)
+        weakref.finalize(broker, _remove, broker.files, folder)
+        return broker
 
 
 class LiveClient(Client):
@@ -341,6 +365,22 @@ class LiveReference(Broker):
         for task in tasks:
             task.cancel()
         asyncio.gather(*tasks, return_exceptions=True).add_done_callback(lambda _: loop.stop())
+
+
+def open_reference(name: str) -> Broker:
+    """The reference broker of that name (`names.BUILT_IN`). Raises KeyError."""
+    made: Mapping[str, Callable[[], Broker]] = {
+        "reference": lambda: Reference(freedoms=CAMPAIGN),
+        "reference:live": LiveReference,
+        "reference:durable": DurableReference,
+    }
+    return made[name]()
+
+
+def _remove(files: Sequence[File], folder: TemporaryDirectory[str]) -> None:
+    for file in files:
+        file.close()
+    folder.cleanup()
 
 
 def _at_once(call: Callable[[], T]) -> Steps[T]:

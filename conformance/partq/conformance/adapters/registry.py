@@ -23,7 +23,7 @@ from partq.conformance.adapters.questions import PATIENCE, NoAnswer, answer, wit
 from partq.conformance.history.codec_profiles import named_profile
 from partq.model.profiles import PROFILES, UnknownProfile, profile
 
-KNOWN = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
+KNOWN = "reference, reference:live, reference:durable, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 
 
 def open_broker(name: str) -> Broker:
@@ -32,9 +32,9 @@ def open_broker(name: str) -> Broker:
     ``module:Class`` is looked up among installed packages, and then in the current folder.
     """
     if name in BUILT_IN:
-        from partq.conformance.adapters.reference import CAMPAIGN, LiveReference, Reference
+        from partq.conformance.adapters.reference import open_reference
 
-        return Reference(freedoms=CAMPAIGN) if name == "reference" else LiveReference()
+        return open_reference(name)
     if name.startswith(MUTANT):
         from partq.conformance.adapters.mutants import open_mutant
 

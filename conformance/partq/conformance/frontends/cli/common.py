@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
 
 
-BROKERS: Final = "reference, reference:live, mutant:NAME, rabbitmq://…, my_module:MyBroker"
+BROKERS: Final = "reference, reference:live, reference:durable, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 """For the help of arguments that take a broker."""
 
 PROFILE_NAMES: Final = ", ".join((*PROFILES, "./mine.toml"))

@@ -51,6 +51,7 @@ def _brokers(profiles: Sequence[str]) -> Iterator[Entry]:
 
     yield Entry("reference", "the reference broker, simulated; it draws by seed what the rules leave open")
     yield Entry("reference:live", "the reference broker in real time")
+    yield Entry("reference:durable", "it simulated, with its messages in files, read again at each start")
     yield Entry("mutant:NAME", f"it with one of {len(MUTANTS)} defects (partq list mutants)")
     yield Entry("rabbitmq://USER:PASSWORD@HOST:PORT/VHOST", "a RabbitMQ server (docs/rabbitmq.md)")
     yield Entry("my_module:MyBroker", "a class of yours, from the current folder (docs/adapters.md)")
