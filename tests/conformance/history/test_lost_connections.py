@@ -21,7 +21,9 @@ def test_a_connection_that_ended_by_itself_may_be_gone() -> None:
     assert _read(BOUND + LOST) == [("bind", "ok"), ("receive", "error"), ("disconnect", "unknown")]
 
 
-@pytest.mark.parametrize("fault", ["env broker_kill @5-15", "env connection_lost p1 @5-15"])
+@pytest.mark.parametrize(
+    "fault", ["env broker_kill @5-15", "env broker_kill @5-", "env connection_lost p1 @5-15"]
+)
 def test_a_fault_that_was_under_way_before_the_operation_explains_it(fault: str) -> None:
     assert ("disconnect", "unknown") not in _read(f"{BOUND}{fault}\n{LOST}")
 
@@ -37,6 +39,12 @@ def test_a_fault_that_was_under_way_before_the_operation_explains_it(fault: str)
 )
 def test_another_fault_or_one_that_began_later_does_not(fault: str) -> None:
     assert ("disconnect", "unknown") in _read(f"{BOUND}{fault}\n{LOST}")
+
+
+@pytest.mark.parametrize(("served", "struck"), [("@21-30", True), ("@21-41", False), ("@19-30", False)])
+def test_a_kill_may_come_after_what_was_served_meanwhile(served: str, struck: bool) -> None:
+    told = f"{BOUND}env broker_kill @5-40\n{LOST}p2 send m1 {served}"
+    assert (("disconnect", "unknown") in _read(told)) is struck
 
 
 @pytest.mark.parametrize("error", ["connection_lost", "timeout", "not_found"])

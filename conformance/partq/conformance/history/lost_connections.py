@@ -7,7 +7,9 @@ that fails leaves open whether the connection is gone: it is read as one of unkn
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from math import inf
 from typing import Final
 
@@ -24,20 +26,40 @@ _CUTS: Final = frozenset(name for name, op in OPS.items() if op.cuts)
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
     """The records, with failed disconnects as such of unknown outcome; and after each that tells of a lost
     connection the disconnect of its client, under its number. Where a fault was under way when it was called,
-    that was it."""
+    that was it, unless the broker served a client after the operation and before the fault was over: then it
+    may have struck later."""
     of_links = [r for r in records if r.op in _LINKS or r.error == CONNECTION_LOST]
     if not of_links:
         return tuple(records)
     faults = [record for record in records if record.op in _CUTS]
-    told = (record for record in of_links if not record.is_env and record.op not in _LINKS)
-    by_itself = {record.i for record in told if not any(_cut(fault, record) for fault in faults)}
+    told = [record for record in of_links if not record.is_env and record.op not in _LINKS]
+    served = _Served(records)
+    by_itself = {record.i for record in told if not any(_cut(fault, record, served) for fault in faults)}
     return tuple(one for record in records for one in _told(record, record.i in by_itself))
 
 
-def _cut(fault: Record, record: Record) -> bool:
+class _Served:
+    """When clients were served: from each instant on, when the first operation had returned that was called
+    later and succeeded."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        spans = sorted((r.call, _end(r)) for r in records if not r.is_env and r.outcome == Outcome.OK)
+        self._calls = [call for call, _ in spans]
+        self._rets = list(accumulate((ret for _, ret in reversed(spans)), min))[::-1]
+
+    def after(self, instant: float) -> float:
+        """When the first operation had returned that was called then or later; never: `inf`."""
+        later = bisect_left(self._calls, instant)
+        return self._rets[later] if later < len(self._rets) else inf
+
+
+def _cut(fault: Record, record: Record, served: _Served) -> bool:
     """Whether the fault struck the client, and nothing of the operation can have come before it."""
     meets = "proc" not in OPS[fault.op].args or fault.args.get("proc") == record.proc
-    return meets and fault.call <= record.call <= _end(fault)
+    if not meets or not fault.call <= record.call <= _end(fault):
+        return False
+    next_served = served.after(_end(record))
+    return next_served == inf or next_served > _end(fault)
 
 
 def _end(record: Record) -> float:
