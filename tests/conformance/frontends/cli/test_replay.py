@@ -30,10 +30,14 @@ UNHEARD = "p1 send m1 key=a -> unknown\np2 send m2 key=a -> unknown"
 
 
 def stored(
-    folder: Path, rule: str = "ROUTE-2", program: Program = PROGRAM, seen: Recurrence | None = None
+    folder: Path,
+    rule: str = "ROUTE-2",
+    program: Program = PROGRAM,
+    seen: Recurrence | None = None,
+    candidates: tuple[str, ...] = (),
 ) -> Path:
-    """A counterexample of that rule, as found on a broker that splits keys."""
-    finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k")
+    """A counterexample of that rule, or one of the candidates, as found on a broker that splits keys."""
+    finding = Finding(rule, "t", (0, 1), "d", "a", f"{rule}/k", candidates=candidates)
     shown = history(SPLIT, "azure-premium")
     example = Counterexample("canned_broker:Split", program, finding, shown, seen=seen)
     return counterexample.write(folder, example)
@@ -83,6 +87,15 @@ def test_only_a_rule_that_was_put_to_the_test_is_fixed(
     assert document["exit"] == code
     assert word.startswith(document["replay"])
     assert document["requirement"] == "ROUTE-2"
+
+
+@pytest.mark.parametrize(("broker", "said"), [("Split", "REPRODUCED ROUTE-2"), ("Canned", "FIXED KEY-2")])
+def test_of_several_rules_each_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], broker: str, said: str
+) -> None:
+    file = stored(tmp_path, "KEY-2", candidates=("KEY-2", "ROUTE-2"))
+    main(["replay", str(file), "--broker", f"canned_broker:{broker}"])
+    assert capsys.readouterr().out.startswith(said)
 
 
 def test_one_sender_of_one_key_puts_route_2_to_the_test(

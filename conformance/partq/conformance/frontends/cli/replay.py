@@ -1,7 +1,8 @@
 """``partq replay``: run a stored counterexample, or any stored program, again.
 
-A counterexample is a question about one rule, and only a run that exercises this rule answers it. A mere
-program asks what a search asks: whether anything is found.
+A counterexample is a question about one rule, and only a run that exercises this rule answers it. Where it is
+not known which of several is violated, it is asked of each whether it is, and of the first whether it was
+exercised. A mere program asks what a search asks: whether anything is found.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ OF_ANY_REQUIREMENT: Final = {
 }
 """The word where no rule was: the file is a mere program."""
 
+_NEWS: Final = {Status.VIOLATED: 0, Status.UNKNOWN: 1}
+"""What of several rules comes first."""
+
 UNSEEN: Final = "NOT SEEN AGAIN"
 """The word where nothing was found, and may be the next time."""
 
@@ -101,9 +105,10 @@ def replay(
     times = tries or (rate.needed if live else 1)
     done = _runs(name, stored, times, live)
     verdicts = merge(run.verdicts for run in done)
-    code, word, reason = _answer(verdicts, stored.requirement)
+    rule = _telling(verdicts, stored.requirements)
+    code, word, reason = _answer(verdicts, rule)
     if code == Exit.VIOLATED and live:
-        reason += f" ({sum(_shows(run, stored.requirement) for run in done)} of {times} tries)"
+        reason += f" ({sum(_shows(run, stored.requirements) for run in done)} of {times} tries)"
     if code == Exit.CONFORMANT and (live or times > 1):
         reason = (
             f" (not seen in {times} {'try' if times == 1 else 'tries'}{_miss(rate, stored, times, live)})"
@@ -113,12 +118,12 @@ def replay(
         reason += f": {rate.needed} clean tries are needed to say that it is fixed"
     if format is Format.JSON:
         document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
-        print_json({**document, "replay": word, "requirement": stored.requirement, "exit": code})
+        print_json({**document, "replay": word, "requirement": rule, "exit": code})
     else:
-        named = f" {stored.requirement}" if stored.requirement else ""
+        named = f" {rule}" if rule else ""
         say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
         profile = stored.program.profile
-        asked = {id: v for id, v in verdicts.items() if stored.requirement in (None, id)}
+        asked = {id: v for id, v in verdicts.items() if id in (stored.requirements or verdicts)}
         show_found(output(), {profile: asked}, evidence_in({profile: done}))
     raise typer.Exit(code)
 
@@ -151,18 +156,18 @@ def _miss(rate: Recurrence, stored: Replayable, times: int, live: bool) -> str:
     return f"; {of}: a miss has a probability of {rate.miss(times):.2g}"
 
 
-def _shows(run: Run, requirement: str | None) -> bool:
-    return bool(_findings(run.verdicts, requirement) or ambiguities(run.verdicts))
+def _shows(run: Run, requirements: tuple[str, ...]) -> bool:
+    return bool(_findings(run.verdicts, requirements) or ambiguities(run.verdicts))
 
 
 @dataclass(frozen=True, slots=True)
 class Replayable:
-    """What a file holds. ``requirement``: the requirement it showed violated; None for a mere program:
-    any. ``seen``: how often a live broker showed it."""
+    """What a file holds. ``requirements``: the one that it showed violated, or those of which one is; empty
+    for a mere program: any. ``seen``: how often a live broker showed it."""
 
     program: Program
     broker: str | None = None
-    requirement: str | None = None
+    requirements: tuple[str, ...] = ()
     seen: Recurrence | None = None
 
 
@@ -190,9 +195,10 @@ def read_replayable(file: Path) -> Replayable:
         fail(f"{file}: {error}")
     except (ValueError, OSError) as error:
         fail(str(error) if str(file) in str(error) else f"{file}: {error}")
-    if example.finding.requirement not in catalogue():
-        fail(f"{file}: finding.requirement: no rule {example.finding.requirement!r}")
-    return Replayable(example.program, example.broker, example.finding.requirement, example.seen)
+    requirements = tuple(dict.fromkeys((example.finding.requirement, *example.finding.candidates)))
+    if unknown := [id for id in requirements if id not in catalogue()]:
+        fail(f"{file}: finding.requirement: no rule {unknown[0]!r}")
+    return Replayable(example.program, example.broker, requirements, example.seen)
 
 
 def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
@@ -202,19 +208,26 @@ def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
 
     tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
     target = opened(name)
-    exact = replace(usual(target), drained=stored.requirement is not None)
+    exact = replace(usual(target), drained=bool(stored.requirements))
     ways = Ways(lambda: open_broker(name), jobs=1, exact=exact)
     seen: list[Run] = []
     with closing(runs(target, stored.program.profile, tasks, ways)) as ending:
         for _, done in ending:
-            if not live and _shows(done, stored.requirement):
+            if not live and _shows(done, stored.requirements):
                 return [done]
             seen.append(done)
     return seen
 
 
-def _findings(verdicts: Verdicts, requirement: str | None) -> list[Finding]:
-    return [f for name, verdict in verdicts.items() if requirement in (None, name) for f in verdict.findings]
+def _findings(verdicts: Verdicts, requirements: tuple[str, ...]) -> list[Finding]:
+    asked = requirements or verdicts
+    return [f for name, verdict in verdicts.items() if name in asked for f in verdict.findings]
+
+
+def _telling(verdicts: Verdicts, requirements: tuple[str, ...]) -> str | None:
+    """Of the rules of a counterexample the one whose verdict answers: one that is violated, else one that is
+    undecided, else the first. None for a mere program."""
+    return min(requirements, key=lambda id: _NEWS.get(verdicts[id].status, len(_NEWS)), default=None)
 
 
 def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]:
