@@ -9,7 +9,20 @@ from ..departures import beyond, instead
 from ..edits import with_log, with_part
 from ..locks.norm import ended
 from ..messages import Delivery
-from ..state import BACK, CACHED, LOCKED, NARROWLY, OWED, SCHEDULED, SHOWN, VISIBLE, Entry, Lock, State
+from ..state import (
+    BACK,
+    CACHED,
+    DEFERRED,
+    LOCKED,
+    NARROWLY,
+    OWED,
+    SCHEDULED,
+    SHOWN,
+    VISIBLE,
+    Entry,
+    Lock,
+    State,
+)
 from .cursors import moved, start_of, starts
 from .observed import (
     counts,
@@ -53,9 +66,9 @@ def full_of_hidden(state: State, action: Action, missing: int) -> bool:
 
 @instead(left_out, "PEEK-7")
 def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> list[Entry | None]:
-    """A message is hidden by a lock, or, as the wide form has it, by one that it had."""
+    """A message is hidden by a lock, as deferred, or, as the wide form has it, by a lock that it had."""
     had = entry.turn > 0 and NARROWLY not in state.cfg.waived
-    return [entry] if had or entry.status in (LOCKED, CACHED) else told
+    return [entry] if had or entry.status in (LOCKED, CACHED, DEFERRED) else told
 
 
 @instead(shows, "PEEK-5", broken=True)
