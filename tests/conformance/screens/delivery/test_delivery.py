@@ -34,6 +34,22 @@ def test_findings_of_one_cause_are_limited() -> None:
     assert inspection.exercised["RCV-2"] == 100
 
 
+@pytest.mark.parametrize(
+    ("sent", "shown", "how"),
+    [
+        ("body=a", "body=b", "another body than p1 sent: 'b' instead of 'a'"),
+        ("session=a", "session=b", "another session ID than p1 sent: 'b' instead of 'a'"),
+        ("prop.x=1", "prop.x=2", "other properties than p1 sent: 'x' is '2' instead of '1'"),
+        ("prop.x=1 prop.y=1", "prop.y=1", "other properties than p1 sent: 'x' is missing"),
+        ("prop.x=1", "prop.a=1 prop.x=1", "other properties than p1 sent: 'a' was not sent"),
+        ("body=" + "a" * 99, "body=b", f"'b' instead of '{'a' * 37}…'"),
+    ],
+)
+def test_what_was_altered_is_named(sent: str, shown: str, how: str) -> None:
+    found = inspected(f"p1 send m1 {sent}\np1 receive 1 -> m1#1 {shown}", FLAT).findings["RCV-1"]
+    assert found[0].detail.endswith(f"{how}.")
+
+
 def test_the_screen_is_in_the_suite() -> None:
     assert SCREEN in ALL
     assert SCREEN.blind_spots

@@ -6,6 +6,7 @@ A message seen before its transaction was committed is `transactions.effects`' b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Final
 
@@ -30,6 +31,9 @@ FIELDS: Final = {
 """What a message holds: fields and their names in findings."""
 
 _content: Final = attrgetter("body", "session_id", "partition_key")
+
+LONGEST: Final = 40
+"""Letters of a value in a finding."""
 
 Unshown = tuple[str, Observation, Sent]
 """A field that was sent and not shown."""
@@ -155,5 +159,33 @@ def _phantom(report: Report, seen: Observation, why: str, sent: Sent | None = No
 
 def _altered(report: Report, field: str, seen: Observation, sent: Sent) -> None:
     other = "other" if field in ("content", "properties") else "another"
-    why = f"Message {seen.delivery.id!r} was shown with {other} {field} than {sent.record.proc} sent."
-    report.find("RCV-1", f"altered {field}", (sent.record, seen.record), why)
+    why = f"Message {seen.delivery.id!r} was shown with {other} {field} than {sent.record.proc} sent"
+    how = _how(field, seen.delivery, sent.message)
+    report.find("RCV-1", f"altered {field}", (sent.record, seen.record), f"{why}{how}.")
+
+
+def _how(field: str, shown: Delivery, sent: Message) -> str:
+    """What differs, in words; empty where it was sent several times, with several contents."""
+    if field == "properties":
+        return _of_properties(dict(shown.properties or ()), dict(sent.properties))
+    name = next((name for name, words in FIELDS.items() if words == field), None)
+    if name is None:
+        return ""
+    return f": {_quoted(getattr(shown, name))} instead of {_quoted(getattr(sent, name))}"
+
+
+def _of_properties(shown: Mapping[str, str], sent: Mapping[str, str]) -> str:
+    """The first property that differs, those that were sent before those that were not."""
+    names = sorted(shown.keys() | sent.keys(), key=lambda name: (name not in sent, name))
+    name = next((name for name in names if shown.get(name) != sent.get(name)), None)
+    if name is None:
+        return ""
+    if name not in sent:
+        return f": {_quoted(name)} was not sent"
+    how = f"{_quoted(shown[name])} instead of {_quoted(sent[name])}" if name in shown else "missing"
+    return f": {_quoted(name)} is {how}"
+
+
+def _quoted(value: str | None) -> str:
+    text = "none" if value is None else repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…{text[-1]}"
