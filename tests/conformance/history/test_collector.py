@@ -1,4 +1,4 @@
-"""The garbage collector is paused while a history is made or read, and as it was afterwards."""
+"""The garbage collector, paused while a history is made or read, and kept off what stays."""
 
 from __future__ import annotations
 
@@ -49,3 +49,17 @@ def test_a_simulation_pauses_it(collects: bool) -> None:
     run(Watched("azure-flat"), generate("azure-flat", 1))
     assert during == [False]
     assert gc.isenabled() is collects
+
+
+def test_what_is_left_out_at_the_first_call_is_in_no_collection() -> None:
+    sooner: list[object] = [[]]
+    try:
+        collector.leave_out()
+        later: list[object] = [[]]
+        collector.leave_out()
+        collected = {id(one) for one in gc.get_objects()}
+        assert id(later) in collected
+        assert id(sooner) not in collected
+    finally:
+        gc.unfreeze()
+        collector.leave_out.cache_clear()

@@ -24,6 +24,7 @@ from partq.conformance.frontends.campaign.jobs import POLL, Job
 from partq.conformance.frontends.campaign.plan import Plan
 from partq.conformance.frontends.campaign.tables import STAGED, batches
 from partq.conformance.frontends.campaign.work import ChunkFailed, do_unit
+from partq.conformance.history import collector
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,6 +153,7 @@ def _do(
     """One task: its units, by number, as batches of rows. ``failures``: where to report one, by whether the
     broker was lost."""
     plan.make_profiles_known()
+    collector.leave_out()
     for batch in units:
         for index in batch.column(0).to_pylist():
             for result in do_unit(plan.unit(index), plan.seed, plan.length, plan.exact, plan.trace_timeout):
