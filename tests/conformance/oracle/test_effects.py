@@ -48,6 +48,12 @@ def test_a_message_is_sent_to_where_its_dead_letter_lies() -> None:
     assert [(hint.id, name_of(hint)) for hint in sent.observed.messages] == [("m1", 2)]
 
 
+def test_a_message_is_scheduled_where_it_is_active_also_if_the_answer_has_no_number() -> None:
+    text = "p schedule m1~scheduled at=1s -> m1~scheduled\nenv advance 2s\np receive 1 -> m1#1.1"
+    (sent,) = told("azure-premium", text)[0].observed.messages
+    assert name_of(sent) == 1
+
+
 def test_a_keyless_batch_may_be_split() -> None:
     text = "p send_batch m1, m2\np receive 3 delete -> m1#1.1, m2#2.1"
     first, second, *_ = told("azure-premium", text)

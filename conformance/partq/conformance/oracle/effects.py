@@ -419,11 +419,11 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
 def _hint(id: str, appearances: Mapping[str, Delivery]) -> Delivery | None:
     """How a message that is sent is shown. One that is scheduled is activated where it was, and one that is
     dead-lettered stays in its partition."""
-    active, dead = appearances.get(as_active(id)), appearances.get(as_dead(as_active(id)))
-    shown = appearances.get(id) or (active and Delivery(id, partition=name_of(active)))
-    if dead is None or (shown is not None and name_of(shown) is not None):
-        return shown
-    return (shown or Delivery(id))._replace(partition=name_of(dead))
+    shown = appearances.get(id)
+    for later in (appearances.get(as_active(id)), appearances.get(as_dead(as_active(id)))):
+        if later is not None and (shown is None or name_of(shown) is None):
+            shown = (shown or Delivery(id))._replace(partition=name_of(later))
+    return shown
 
 
 def _parts(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
