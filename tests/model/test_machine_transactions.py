@@ -234,6 +234,15 @@ def test_a_commit_may_find_its_lock_lost() -> None:
     assert not explains(failed, receive(), seen("x", delivery_count=0))
 
 
+def test_a_lock_refused_as_lost_in_a_transaction_settles_nothing_more() -> None:
+    state = after(prem(hindsight=1), send("x", key="k", only=0), advance(D))
+    [state] = explains(state, receive(), seen("x", lock="l", delivery_count=0))
+    state, late = after(state, txn("begin")), complete("l", txn="t")._replace(slack=D)
+    assert explains(state, late)
+    [refused] = explains(state, late, error="lock_lost")
+    assert not explains(refused, late)
+
+
 def test_the_broker_may_forget_a_transaction_that_a_fault_hit() -> None:
     state = after(opened(flat()), send("x", txn="t"))
     assert internal(state) == []

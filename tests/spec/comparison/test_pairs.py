@@ -2,15 +2,19 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_tlc import needs_tlc
 
+from partq.model.delivery import norm as delivery
+from partq.model.locks.norm import takings
 from partq.model.settling import norm as settling
 from partq.model.state import Entry, State
 from partq.spec import MODULES
 from partq.spec.comparison.equivalence import Difference
+from partq.spec.comparison.explaining import Explained, explained
 from partq.spec.comparison.pairs import NOT_COMPARED, PAIRS, compare
 from partq.spec.comparison.spec_side import LABELS
 from partq.spec.tools.labels import actions
@@ -40,7 +44,10 @@ def test_each_word_of_the_catalogue_is_in_a_pair_or_said_to_be_in_none() -> None
 def test_small_pairs_agree(name: str) -> None:
     needs_tlc()
 
-    assert compare(PAIRS[name]).difference is None
+    found = compare(PAIRS[name])
+
+    assert found.difference is None
+    assert found.explained.path == () and found.explained.rejected > 100
 
 
 def test_a_fault_planted_in_the_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,3 +79,36 @@ def test_a_fault_planted_in_the_specification_is_found(tmp_path: Path) -> None:
     assert isinstance(found, Difference)
     assert found.only == "TLA+"
     assert "complete c1 m1/1 -> ok" in found.path
+
+
+def histories(name: str) -> Explained:
+    """What `explain` says of the histories of a pair's smallest scope."""
+    needs_tlc()
+    pair = PAIRS[name]
+    return explained(replace(pair.spec, **pair.smallest), pair.model.profile)
+
+
+def test_that_any_message_may_overtake_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "passed", lambda state, entry, slack: [entry])
+
+    found = histories("delivery")
+
+    assert [step.action.op for step in found.path] == ["send", "send", "receive"]
+    assert (found.path[-1].observed.messages[0].id, found.only) == ("m2", "model")
+
+
+def test_that_any_delivery_count_fits_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "counted", lambda state, entry, reach, count: takings(state, entry, reach))
+
+    found = histories("delivery")
+
+    assert [step.action.op for step in found.path] == ["send", "receive"]
+    assert (found.path[-1].observed.messages[0].delivery_count, found.only) == (1, "model")
+
+
+def test_an_explanation_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settling, "lost", lambda state, place, reach: iter(()))
+
+    found = histories("stale")
+
+    assert (found.path[-1].observed.status, found.only) == ("error", "TLA+")

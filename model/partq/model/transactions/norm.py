@@ -185,9 +185,12 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ended(state, action, seen)
         return
     state, places = settling(state, txn, action, seen)
-    kinds = _settle_refusals(state, txn, action, places, action.slack if seen is not None else None)
+    kinds = _settle_refusals(state, txn, action, places)
     if kinds:
         yield failure(kinds), tainted(state, txn)
+    for place in places if seen is not None and seen.status == Outcome.ERROR else ():
+        for after in lost(state, place, state.now + action.slack):
+            yield failure(LOST), tainted(after, txn)
     if len(places) == len(action.locks) and may_enlist(state, txn, places):
         yield OK, enlisted_locks(state, txn, action, places)
 
@@ -211,13 +214,11 @@ def _released(state: State, txn: Txn, action: Action) -> State:
 
 
 @clause("TXN-7", "RCV-8", "RCV-14")
-def _settle_refusals(
-    state: State, txn: Txn, action: Action, places: list[Place], slack: int | None
-) -> frozenset[str]:
-    """The kinds of error that a settlement in a transaction may have; none where it has to succeed."""
+def _settle_refusals(state: State, txn: Txn, action: Action, places: list[Place]) -> frozenset[str]:
+    """The kinds of error that a settlement in a transaction may have, as things are."""
     kinds: frozenset[str] = frozenset()
     parts = {p for p, _ in places}
-    if len(places) < len(action.locks) or not _all_hold(state, places, slack):
+    if len(places) < len(action.locks) or any(lock_at(state, place).txn for place in places):
         kinds |= LOST
     cancelled = {p for p, _ in txn.cancels}
     if state.cfg.profile.partitioned and len(parts | cancelled | {txn.locks_in, txn.part} - {None}) > 1:
@@ -225,14 +226,6 @@ def _settle_refusals(
     if any(not is_up(state, p) for p in parts) or (state.down and len(places) < len(action.locks)):
         kinds |= UNAVAILABLE
     return kinds | BROKEN_TXN if txn.tainted else kinds
-
-
-def _all_hold(state: State, places: list[Place], slack: int | None) -> bool:
-    """Whether no transaction settles by these locks, and none ends within ``slack``, if that is given."""
-    locks = [lock_at(state, place) for place in places]
-    if any(lock.txn for lock in locks):
-        return False
-    return slack is None or all(lock.lo > state.now + slack and not lock.shaken for lock in locks)
 
 
 @point("TXN-7", "RCV-14")

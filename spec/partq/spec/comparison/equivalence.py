@@ -128,23 +128,24 @@ def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
 def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
     """Whether two graphs have the same traces, silent moves left out: both made deterministic, in step."""
     one, other = minimal(one), minimal(other)
-    start = (_settled(one, {0}), _settled(other, {0}))
+    start = (settled(one, {0}), settled(other, {0}))
     before: dict[Any, tuple[Any, str] | None] = {start: None}
     waiting = [start]
     for pair in waiting:  # grows while it is walked
-        left, right = _after(one, pair[0]), _after(other, pair[1])
+        left, right = after_of(one, pair[0]), after_of(other, pair[1])
         if unequal := sorted(left.keys() ^ right.keys()):
-            return Difference(_way(before, pair), unequal[0], sides[unequal[0] not in left])
+            return Difference(way_to(before, pair), unequal[0], sides[unequal[0] not in left])
         for label in sorted(left):
-            after = (_settled(one, left[label]), _settled(other, right[label]))
+            after = (settled(one, left[label]), settled(other, right[label]))
             if after not in before:
                 before[after] = (pair, label)
                 waiting.append(after)
     return None
 
 
-def _after(graph: Graph, states: frozenset[int]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+def after_of(graph: Graph, states: frozenset[int]) -> dict[Any, set[int]]:
+    """Of each label that one of these states has where its edges lead."""
+    found: dict[Any, set[int]] = {}
     for state in states:
         for label, target in graph.edges[state]:
             if label != SILENT:
@@ -152,7 +153,7 @@ def _after(graph: Graph, states: frozenset[int]) -> dict[str, set[int]]:
     return found
 
 
-def _settled(graph: Graph, states: set[int]) -> frozenset[int]:
+def settled(graph: Graph, states: set[int]) -> frozenset[int]:
     """These states, and all that silent moves lead to."""
     found, waiting = set(states), [*states]
     for state in waiting:  # grows while it is walked
@@ -163,7 +164,8 @@ def _settled(graph: Graph, states: set[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _way(before: dict[Any, tuple[Any, str] | None], state: Any) -> tuple[str, ...]:
+def way_to(before: dict[Any, tuple[Any, Any] | None], state: Any) -> tuple[Any, ...]:
+    """The labels on the way to a state, by the one before each."""
     labels = []
     while (step := before[state]) is not None:
         state, label = step

@@ -15,8 +15,8 @@ from partq.spec.tools.values import Function, read_state
 Key = Any
 """What a state is after a mapping: anything that can be hashed."""
 
-Edge = tuple[str, int]
-"""A label and the number of the target."""
+Edge = tuple[Any, int]
+"""A label (text, but where `explaining` has what a history shows) and the number of the target."""
 
 
 SILENT: Final = ""

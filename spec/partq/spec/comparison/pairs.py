@@ -2,13 +2,14 @@
 
 A scope has few messages, partitions and clients, and no clock: locks, delays and handoffs end at any moment.
 What clients may ask for is the scope's, and the same on both sides; what is left out says `Pair.left_out`.
+Both halves of the model are compared: the graph of `steps`, and what `explain` says of the graph's paths.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from partq.spec.tools.values import Function
 
 from . import model_side, spec_side, views
 from .equivalence import Difference, Grade, bisimilar, minimal, same_graphs, same_traces
+from .explaining import Explained, explained
 from .graphs import SILENT, Graph, relabelled
 from .spec_side import SpecScope
 
@@ -50,7 +52,8 @@ class Pair:
 
     ``grade``: how strongly; ``why``: why not more strongly (empty for equal graphs). ``silent``: labels, as
     patterns, that nobody sees. ``dropped``: labels that are left out, for one side's alphabet has not got
-    them; ``left_out`` says so in words.
+    them; ``left_out`` says so in words. ``smallest``: the differences of the scope whose paths `explain` is
+    asked about, unless about the whole.
     """
 
     name: str
@@ -62,20 +65,23 @@ class Pair:
     silent: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     left_out: str = ""
+    smallest: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Compared(NamedTuple):
     """What came of a pair. ``sizes``: states and edges of each side; ``smallest``: with bisimilar states
-    merged."""
+    merged. ``explained``: what `explain` says of paths, at the pair's smallest scope or at the whole."""
 
     pair: Pair
     sizes: tuple[tuple[int, int], tuple[int, int]]
     smallest: tuple[tuple[int, int], tuple[int, int]]
     difference: Difference | None
+    explained: Explained
 
 
-def compare(pair: Pair, modules: Path = MODULES) -> Compared:
-    """Explore both sides and compare them. ``modules``: the folder of the specification.
+def compare(pair: Pair, modules: Path = MODULES, whole: bool = False) -> Compared:
+    """Explore both sides and compare them. ``modules``: the folder of the specification. ``whole``: ask
+    `explain` about the scope of the graphs, too, not about its smallest form.
 
     Raises `NotExplored`, `ToolMissing`, `OverflowError`.
     """
@@ -83,7 +89,8 @@ def compare(pair: Pair, modules: Path = MODULES) -> Compared:
     spec = relabelled(spec_side.graph_of(pair.spec, _asked, modules), label)
     model = relabelled(model_side.graph_of(pair.model, pair.spec.max_tries), label)
     smallest = minimal(spec).size, minimal(model).size
-    return Compared(pair, (spec.size, model.size), smallest, _difference(pair, spec, model))
+    paths = explained(replace(pair.spec, **({} if whole else pair.smallest)), pair.model.profile, modules)
+    return Compared(pair, (spec.size, model.size), smallest, _difference(pair, spec, model), paths)
 
 
 def _difference(pair: Pair, spec: Graph, model: Graph) -> Difference | None:
@@ -133,6 +140,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             SpecScope(_AZURE, ("a", "b", "a"), ("abandon", "delete")),
             _model("a", "b", "a", operations=(*_HOLD, "delete")),
             Grade.GRAPHS,
+            smallest={"keys": ("a", "a"), "clients": 1},
         ),
         Pair(
             "stale",
@@ -148,6 +156,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             SpecScope(("numbers", "expiry"), ("-", "-"), ("abandon", "delete", "peek"), partitions=1),
             _model("-", "-", profile="azure-flat", partitions=1, operations=(*_HOLD, "delete", "peek")),
             Grade.GRAPHS,
+            smallest={"clients": 1},
         ),
         Pair(
             "peek",
@@ -155,6 +164,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             SpecScope(_AZURE, ("a", "b"), ("delete", "peek")),
             _model("a", "b", operations=("receive", "complete", "expire", "delete", "peek")),
             Grade.GRAPHS,
+            smallest={"clients": 1},
         ),
         Pair(
             "routing",
@@ -165,6 +175,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "the model remembers which partitions were used",
             dropped=(r"receive \w+ -> m.", "complete .*", "expire .*"),
             left_out="locks",
+            smallest={"keys": ("a", "-"), "max_tries": 0},
         ),
         Pair(
             "outage",
@@ -177,6 +188,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "what a fault did to a lock the model decides by a move of its own, the specification "
             "when it shows",
             silent=("expire .*",),
+            smallest={"keys": ("a",)},
         ),
         Pair(
             "transactions",
@@ -188,6 +200,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             Grade.TRACES,
             "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
             silent=("expire .*",),
+            smallest={"keys": ("a",)},
         ),
         Pair(
             "two flows",
@@ -196,6 +209,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             _model("a", "b", profile="solace", operations=("receive", "complete")),
             Grade.BISIMILAR,
             "the model keeps the order in which flows were bound, and the numbers of what is gone",
+            smallest={"keys": ("a",)},
         ),
         Pair(
             "three flows",
@@ -206,6 +220,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "the model keeps the order in which flows were bound",
             dropped=("receive .*", "complete .*", "send .*"),
             left_out="messages",
+            smallest={"partitions": 1},
         ),
     )
 }

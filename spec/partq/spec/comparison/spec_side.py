@@ -82,6 +82,22 @@ def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = M
 
     Raises `NotExplored`, `ToolMissing`.
     """
+    graph, every = unlabelled(scope, modules)
+
+    def label(operator: str, state: Function) -> str | None:
+        one = every[operator]
+        if leave_out is not None and leave_out(one, state) is None:
+            return None
+        return label_of(one, state)
+
+    return relabelled(graph, label)
+
+
+def unlabelled(scope: SpecScope, modules: Path = MODULES) -> tuple[Graph, Mapping[str, Instance]]:
+    """The graph of a scope whose labels are names of actions' instances, and these by name.
+
+    Raises `NotExplored`, `ToolMissing`.
+    """
     every = {one.operator: one for one in instances(actions(modules), scope.domains)}
     with tempfile.TemporaryDirectory(prefix="partq-graph-") as folder:
         module = Path(folder) / "Labelled.tla"
@@ -93,15 +109,7 @@ def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = M
         if (answer.distinct, answer.generated) != (plain.distinct, plain.generated):
             raise NotExplored("the generated module does not spell out all of Next, or more than it")
         with open(dump, encoding="utf-8") as lines:
-            graph = read_dump(lines, every)
-
-    def label(operator: str, state: Function) -> str | None:
-        one = every[operator]
-        if leave_out is not None and leave_out(one, state) is None:
-            return None
-        return label_of(one, state)
-
-    return relabelled(graph, label)
+            return read_dump(lines, every), every
 
 
 def counted(

@@ -90,11 +90,15 @@ def _check_by_tlc(
 
 def compare(
     only: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
+    whole: Annotated[
+        bool, typer.Option(help="Histories of the whole scope, not of its smallest form: takes long.")
+    ] = False,
     jobs: Jobs = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Explore specification and model at small scopes, and compare their state graphs."""
+    """Explore specification and model at small scopes, and compare their state graphs and histories."""
     from concurrent.futures import ThreadPoolExecutor
+    from functools import partial
 
     from partq.spec.comparison.pairs import PAIRS, compare
     from partq.spec.comparison.spec_side import NotExplored
@@ -104,7 +108,7 @@ def compare(
     try:
         tlc_jar()
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            done = [*pool.map(compare, wanted)]
+            done = [*pool.map(partial(compare, whole=whole), wanted)]
     except (ToolMissing, NotExplored, OverflowError) as error:
         fail(str(error))
     report(
@@ -113,7 +117,7 @@ def compare(
         format,
         plain=_plain_pair,
         show=_show_pairs,
-        wrong=lambda one: one.difference is not None,
+        wrong=lambda one: one.difference is not None or bool(one.explained.path),
         otherwise="agree",
     )
 
@@ -151,7 +155,7 @@ def _show(done: Sequence[Checked]) -> None:
 
 
 def _plain_pair(one: Compared) -> dict[str, Any]:
-    found, parted = one.pair, one.difference
+    found, parted, paths = one.pair, one.difference, one.explained
     return {
         "name": found.name,
         "question": found.question,
@@ -162,19 +166,23 @@ def _plain_pair(one: Compared) -> dict[str, Any]:
         "model": one.sizes[1],
         "smallest": one.smallest,
         "difference": None if parted is None else parted._asdict(),
+        "explained": {**paths._asdict(), "path": [step.words for step in paths.path]},
     }
 
 
 def _show_pairs(done: Sequence[Compared]) -> None:
     from partq.spec.comparison.pairs import NOT_COMPARED
 
-    headings = ("pair", "grade", "TLA+", "model", "both, smallest", "why not more")
+    headings = ("pair", "grade", "TLA+", "model", "both, smallest", "why not more", "histories")
     table = titled("specification and model, states / edges", headings, overflow="fold")
     for one in done:
         spec, model = (f"{states:,} / {edges:,}" for states, edges in one.sizes)
         same = f"{one.smallest[0][0]:,} / {one.smallest[0][1]:,}" if len({*one.smallest}) == 1 else ""
         grade = Text(str(one.pair.grade), style="green" if one.difference is None else "bold red")
-        table.add_row(one.pair.name, grade, spec, model, same, one.pair.why)
+        paths = one.explained
+        histories = f"{paths.histories:,}: {paths.accepted:,} steps accepted, {paths.rejected:,} rejected"
+        ended = Text(histories, style="bold red" if paths.path else "")
+        table.add_row(one.pair.name, grade, spec, model, same, one.pair.why, ended)
     out = output()
     out.print(table)
     out.print(f"not compared: {'; '.join(NOT_COMPARED)}", markup=False)
@@ -187,10 +195,14 @@ def _show_pairs(done: Sequence[Compared]) -> None:
 
 def _show_difference(one: Compared) -> None:
     """Where a pair parts: the way there, and what one side alone can do then."""
-    parted = one.difference
+    parted, out = one.difference, output()
+    if one.explained.path:
+        out.print(Text(f"{one.pair.name}: histories differ", style="bold red"))
+        for number, step in enumerate(one.explained.path, start=1):
+            out.print(f"  {number:3} {step.words}", markup=False)
+        out.print(f"      the last step: {one.explained.only} alone", markup=False)
     if parted is None:
         return
-    out = output()
     out.print(Text(f"{one.pair.name} differ", style="bold red"))
     for number, label in enumerate(parted.path, start=1):
         out.print(f"  {number:3} {label}", markup=False)
