@@ -142,6 +142,22 @@ def test_what_rabbitmq_did_is_explained_and_what_it_cannot_do_is_not() -> None:
     assert [one.status for one in found] == [Status.ACCEPTED] * 4 + [Status.REJECTED] * 4
 
 
+NOT_FOLLOWED = {
+    "p schedule m1 at=5s -> m1#1": "scheduled messages are not followed",
+    "p send m1 ttl=1s\nenv advance 20s": "messages whose time to live may have ended are not followed",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), NOT_FOLLOWED.items())
+def test_a_mechanism_that_the_specification_leaves_out_is_not_followed(text: str, why: str) -> None:
+    assert [str(found) for found in recordings_of(history(text, "azure-flat")).values()] == [why]
+
+
+@pytest.mark.parametrize("text", ["p send m1", "p send m1 ttl=60s\nenv advance 20s"])
+def test_but_what_does_not_matter_by_the_end_is(text: str) -> None:
+    assert all(isinstance(one, Recording) for one in recordings_of(history(text, "azure-flat")).values())
+
+
 def test_a_recording_names_the_rules_of_its_family() -> None:
     recording = recordings_of(read_history(RABBITMQ[0]))["queue"]
 

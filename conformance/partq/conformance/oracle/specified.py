@@ -11,6 +11,7 @@ from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, is_dead_letters, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
+from partq.conformance.oracle.uses import end_of, uses
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
@@ -70,13 +71,13 @@ def words_of(family: Profile) -> frozenset[str]:
 
 
 def _check_messages(header: Header, records: tuple[Record, ...], sent: dict[str, Message]) -> None:
-    last = max((record.call if record.ret is None else record.ret for record in records), default=0)
+    end = end_of(header, records)
+    sends = [record for record in records if "messages" in record.args]
+    for use in uses().values():
+        if any(use.matters(record, end) for record in sends):
+            raise NotFollowed(f"{use.what} are not followed")
     for record in records:
         for message in record.args.get("messages", ()):
-            if message.scheduled_at is not None:
-                raise NotFollowed("scheduled messages are not followed")
-            if message.ttl is not None and record.call + message.ttl <= last + header.skew_ns:
-                raise NotFollowed("a message's time to live may have ended, which is not followed")
             if ambiguous(message, profile(header.profile).key_rule):
                 raise NotFollowed("a message with two keys, of which no source says which one counts")
         if not sent and record.messages:

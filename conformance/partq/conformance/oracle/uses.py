@@ -1,5 +1,6 @@
 """Which mechanisms a history makes use of: it breaks no rule of one that it does not use, and where the
-profile is silent about one that it uses, it is not judged. How one is used its `reading` says."""
+profile is silent about one that it uses, it is not judged. The TLA+ specification follows no sends to which
+one matters. How one is used its `reading` says."""
 
 from __future__ import annotations
 
@@ -15,13 +16,14 @@ from partq.model.requirements import catalogue
 
 class Use(NamedTuple):
     """``uses``: whether a record makes use of the mechanism. ``rule``: without it the profile is silent, and
-    nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns: that is
-    ``unmodelled``, said in words. ``spreads``: the rules which, waived, let what an excerpt leaves out matter
-    to what is left (`excerpts`). ``timed``: what it does runs from enqueued times."""
+    nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns.
+    ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
+    excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
+    times."""
 
     uses: Callable[[Record], bool]
     rule: str
-    unmodelled: str
+    what: str
     matters: Callable[[Record, int], bool]
     spreads: frozenset[str] = frozenset()
     timed: bool = False
@@ -47,9 +49,11 @@ def runs_from_enqueued_times(records: Sequence[Record]) -> bool:
 def not_modelled(header: Header, records: Sequence[Record]) -> str | None:
     """What the records do of a mechanism that the profile is silent about, if anything."""
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
-    end = max((r.call if r.ret is None else r.ret for r in records), default=0) + header.skew_ns
-    for record in records if silent else ():
-        for one in silent:
-            if one.matters(record, end):
-                return one.unmodelled
-    return None
+    end = end_of(header, records) if silent else 0
+    found = (one.what for one in silent for record in records if one.matters(record, end))
+    return next((f"{what} are not modelled where the profile has none" for what in found), None)
+
+
+def end_of(header: Header, records: Sequence[Record]) -> int:
+    """The latest time, ns, that the broker's clock may have shown within these records."""
+    return max((r.call if r.ret is None else r.ret for r in records), default=0) + header.skew_ns

@@ -21,7 +21,7 @@ def _defers(record: Record, end: int = 0) -> bool:
 USE: Final = Use(
     uses=_defers,
     rule="RCV-10",
-    unmodelled="deferred messages are not modelled where the profile has none",
+    what="deferred messages",
     matters=_defers,
     spreads=frozenset({"RCV-10"}),
 )

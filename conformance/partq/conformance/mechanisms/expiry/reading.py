@@ -24,7 +24,7 @@ def _may_end(record: Record, end: int) -> bool:
 USE: Final = Use(
     uses=_has_some,
     rule="RCV-15",
-    unmodelled="a message's time to live may have ended, which is not modelled",
+    what="messages whose time to live may have ended",
     matters=_may_end,
     spreads=frozenset({"RCV-15"}),
     timed=True,

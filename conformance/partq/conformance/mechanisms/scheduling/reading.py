@@ -20,7 +20,7 @@ def _schedules(record: Record, end: int = 0) -> bool:
 USE: Final = Use(
     uses=lambda record: record.op == "cancel_scheduled" or _schedules(record),
     rule="SCH-1",
-    unmodelled="scheduled messages are not modelled",
+    what="scheduled messages",
     matters=_schedules,
     spreads=frozenset({"SCH-1", "SCH-2", "SCH-3", "SCH-4", "SCH-5", "SCH-6"}),
 )
