@@ -229,7 +229,7 @@ BAD = {
     "unknown source": (
         'sources = ["A"]\ntext',
         'sources = ["B"]\ntext',
-        "'sources' has an unknown value",
+        "'sources' has an unknown value 'B'; known: A",
     ),
     "unknown group": ('group = "KEY"', 'group = "KEYS"', "field 'group' has an unknown value 'KEYS'"),
     "missing text": (RULES[RULES.index("text =") :], "", "(KEY-1): field 'text' is missing"),

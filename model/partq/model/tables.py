@@ -18,6 +18,9 @@ _PAGE: Final = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+/[\w./#%+-]*", re.A
 SHOWN: Final = 60
 """Characters of a value that an error shows."""
 
+LISTED: Final = 20
+"""An error lists the known values, if there are no more and none is near."""
+
 
 class TableError(ValueError):
     """A table does not hold what it should. ``where`` names the table, ``path`` the keys that lead to the
@@ -145,6 +148,8 @@ class Table:
     def check_known(self, field: str, value: object, known: Collection[str]) -> None:
         if not isinstance(value, str) or value not in known:
             hint = did_you_mean(value, known) if isinstance(value, str) else ""
+            if not hint and 0 < len(known) <= LISTED:
+                hint = f"; known: {', '.join(known)}"
             raise self.error(field, f"has an unknown value {_shown(value)}{hint}")
 
     def tables(self, field: str, label: str) -> list[Table]:
