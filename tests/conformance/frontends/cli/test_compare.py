@@ -269,9 +269,10 @@ def test_a_campaign_whose_summary_alone_was_changed_is_none(tmp_path: Path, caps
     (lane,) = (one["requirements"] for one in data["results"] if "REB-14/early" in str(one))
     lane["REB-14"].update(status="pass", findings=[], found={})
     (forged / "campaign.json").write_text(json.dumps({**data, "exit": 0, "causes": []}), encoding="utf-8")
-    assert "says status of REB-14 (acme:Broker as solace): pass; its tables come to violated" in refused(
-        capsys, str(gold), str(forged)
-    )
+    told = "says status of REB-14 (acme:Broker as solace): pass; its tables come to violated"
+    assert told in refused(capsys, str(gold), str(forged))
+    assert main(["report", str(forged)]) == 2
+    assert "campaign.json: exit: 0, where the verdicts come to 1" in capsys.readouterr().err
 
 
 def refused(capsys: Capture, *words: str) -> str:
