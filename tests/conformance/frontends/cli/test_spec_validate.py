@@ -8,7 +8,7 @@ import pytest
 
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.history import History
-from partq.conformance.history.codec import write_history
+from partq.conformance.history.codec import read_history, write_history
 from partq.conformance.history.notation import history
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 
@@ -50,3 +50,21 @@ def test_what_is_not_specified_is_unknown(tmp_path: Path, capsys: pytest.Capture
     assert code == 3
     assert found["interleaved"]["status"] == "unknown"
     assert found["interleaved"]["reason"] == "two transactions at a time"
+
+
+def test_rejected_histories_are_stored_and_verdicts_printed_as_they_are_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, one in (("lawful", LAWFUL), ("phantom", PHANTOM)):
+        write_history(tmp_path / f"{name}.ndjson", one)
+    files = [str(tmp_path / f"{name}.ndjson") for name in ("lawful", "phantom")]
+
+    code = main(["spec", "validate", *files, "--out", str(tmp_path / "out")])
+
+    [stored] = json.loads((tmp_path / "out" / "rejected.json").read_text())["histories"]
+    assert code == 1
+    assert (stored["file"], stored["operation"]) == ("2-phantom.ndjson", "c receive -> b")
+    assert read_history(tmp_path / "out" / stored["file"]).records == PHANTOM.records
+    assert not (tmp_path / "out" / "1-lawful.ndjson").exists()
+    lines = capsys.readouterr().err.splitlines()
+    assert [f": {status}" in lines[n] for n, status in enumerate(("accepted", "rejected"))] == [True, True]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, note, output, print_json, printable
+from partq.conformance.frontends.cli.common import Format, fail, note, output, print_json, printable
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import Exit
@@ -35,9 +35,12 @@ def validate(
     states: Annotated[
         int, typer.Option(min=1, help="States that TLC makes of one history at the most.")
     ] = 40_000,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for rejected histories, and rejected.json about them.")
+    ] = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Follow recorded histories through the TLA+ specification.
+    """Follow recorded histories through the TLA+ specification. Each verdict is printed as it is decided.
 
     A history is accepted, rejected (with the first operation that no behaviour explains), or unknown (a limit
     was reached, or the specification does not say what was done). The specification has no clock: times are
@@ -58,6 +61,8 @@ def validate(
     done += _followed(waiting, jobs, Limits(states, timeout))
     order = list(read)
     done.sort(key=lambda one: (order.index(one.file), one.entity))
+    if out is not None:
+        _store(out, [one for one in done if str(one.found.status) == "rejected"], read)
     if format is Format.JSON:
         print_json({"histories": [_plain(one, read[one.file]) for one in done]})
     else:
@@ -73,7 +78,8 @@ def _code(done: Sequence[Followed]) -> int:
 
 
 def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: Limits) -> Iterator[Followed]:
-    """Every recording followed, in batches of such as are alike."""
+    """Every recording followed, in batches of such as are alike, as they end."""
+    from partq.spec.checking.checks import several
     from partq.spec.validation import batches, validate
 
     def run(batch: Sequence[int]) -> list[Followed]:
@@ -81,12 +87,27 @@ def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: 
         return [Followed(*waiting[n][:2], one) for n, one in zip(batch, found, strict=True)]
 
     ended = 0
-    with ThreadPoolExecutor(jobs) as pool:
-        for batch in pool.map(run, batches([recording for *_, recording in waiting])):
-            ended += len(batch)
-            rejected = sum(str(one.found.status) == "rejected" for one in batch)
-            note(f"{ended}/{len(waiting)} followed, {rejected} of the last {len(batch)} rejected")
-            yield from batch
+    for batch in several(run, batches([recording for *_, recording in waiting]), jobs):
+        for one in batch:
+            ended += 1
+            where = "" if one.found.record is None else f", record {one.found.record}"
+            note(f"{ended}/{len(waiting)} {one.file}, {one.entity}: {one.found.status}{where}")
+            yield one
+
+
+def _store(folder: Path, rejected: Sequence[Followed], read: Mapping[str, History]) -> None:
+    """Each history that has a rejected entity as a file, and what is said of them."""
+    from partq.conformance.history.codec import write_history
+
+    files = {file: f"{n}-{Path(file).stem}.ndjson" for n, file in enumerate(read, start=1)}
+    said = [_plain(one, read[one.file]) | {"file": files[one.file]} for one in rejected]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in dict.fromkeys(one.file for one in rejected):
+            write_history(folder / files[file], read[file])
+        (folder / "rejected.json").write_text(json.dumps({"histories": said}, indent=1), encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename or folder}: {error.strerror}")
 
 
 def _plain(one: Followed, history: History) -> dict[str, Any]:
