@@ -27,7 +27,7 @@ from .spec_side import SpecScope
 SIDES: Final = ("TLA+", "model")
 
 NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
-    "how long locks, delays and handoffs last (there is no clock)": (),
+    "how long locks, delays and handoffs last, and so that a handoff waits (there is no clock)": (),
     "which error a refusal has": (),
     "numbers, where graphs are not equal, and their roll-over": ("gaps",),
     "answers of several messages, batches, requests that settle two locks": ("batches", "pairs"),
