@@ -8,6 +8,7 @@ from partq.conformance.evaluation.decision import Decider
 from partq.conformance.evaluation.reasons import reason
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding
+from partq.model.requirements import requirement
 
 SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
     "overtaken": (
@@ -103,7 +104,7 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
         "p send m1 at=10s @1-2\nq receive 1 delete -> m1#2 enqueued=1 @11s-12s",
         "The send at 0 cannot have succeeded: "
         "nothing that happened before leads to what the receive at 1 shows of it.",
-        "Enqueued time is true and monotonic",
+        requirement("SEQ-7").text,
         (0, 1),
     ),
     "back after its end": (
@@ -145,15 +146,36 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
     "another count": (
         "azure-flat",
         "p send m1\np receive 1 -> m1#1 lock=l count=3",
-        "The receive at 1 cannot have returned m1: nothing that happened before leads to it.",
-        "nothing, or m1, but not as it is shown",
+        "The receive at 1 cannot have returned m1: its delivery count is 3, after 0 deliveries.",
+        "nothing, or m1 with another count",
         (0, 1),
+    ),
+    "received after its time to live": (
+        "azure-flat",
+        "p send m1 key=a ttl=5s\np send m2\nenv advance 6s\np receive 5 delete -> m1#1, m2#2",
+        "The receive at 3 cannot have returned m1: its time to live of 5s had ended by 5.000000002s.",
+        "an answer without m1",
+        (0, 1, 3),
+    ),
+    "received before it is due": (
+        "azure-flat",
+        "p send m1 at=10s\np receive 5 delete -> m1#2",
+        "The receive at 1 cannot have returned m1: it was scheduled for 10s.",
+        "nothing",
+        (0, 1),
+    ),
+    "one of several comes back": (
+        "azure-flat",
+        "p send m1\np receive 1 delete -> m1#1\np send m2\nq receive 9 delete -> m2#2, m1#1",
+        "The receive at 3 cannot have returned m1: it had been deleted at 1.",
+        "an answer without m1",
+        (0, 1, 2, 3),
     ),
     "an assignment too early": (
         "solace",
         "c1 bind f1 @1-2\nenv assignment 0 f1 ready @2s",
         "Partition 0 cannot have become ready at flow f1 at 1: nothing that happened before leads to it.",
-        "Useful bind leads to a rebalance",
+        requirement("REB-4").text,
         (0, 1),
     ),
 }

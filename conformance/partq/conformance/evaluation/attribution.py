@@ -34,15 +34,16 @@ def attribution(cut: History, blamed: Blame) -> Finding | None:
     if not candidates:
         return None
     first, stuck = candidates[0], _stuck(cut, blamed.judgement)
+    rule = requirement(first)
     why = None if stuck is None else reason(cut, _answer(cut, stuck), candidates)
     how = f"{WITH}{candidates[1]}" if blamed.pairs else ""
     how += "" if stuck is None else f"/{stuck.op} {stuck.error or stuck.outcome}"
     return Finding(
         first,
-        requirement(first).title,
+        rule.title,
         _witness(cut, stuck, why),
         observed(cut, blamed.judgement, why) + _by(candidates, blamed),
-        (why and why.expected) or expected(cut, blamed.judgement) or requirement(first).title,
+        (why and why.expected) or expected(cut, blamed.judgement) or rule.text,
         f"{first}{how}",
         () if blamed.violated else candidates,
     )
@@ -55,9 +56,9 @@ def one_of(several: Sequence[str], cut: History, why: str) -> Finding:
     last = max((one for one in cut.records if one.ret is not None), key=lambda one: one.ret or 0)
     sent = {message.id for record in cut.records for message in record.args.get("messages", ())}
     about = {("message", id) for id in sent if repr(id) in why}
-    title = requirement(first).title
+    rule = requirement(first)
     key = f"{first}/or {', '.join(others[:NAMED])}"
-    return Finding(first, title, _witness(cut, last, None, about), why, title, key, tuple(several))
+    return Finding(first, rule.title, _witness(cut, last, None, about), why, rule.text, key, tuple(several))
 
 
 def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> str:
@@ -115,21 +116,24 @@ def _some(ids: Sequence[str]) -> str:
 def expected(history: History, judgement: Judgement) -> str:
     """What the model would have answered, in words; empty where that is not known."""
     stuck = _stuck(history, judgement)
-    shown = stuck.messages[0].id if stuck is not None and stuck.messages else None
+    shown = [one.id for one in stuck.messages] if stuck is not None else []
     firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in judgement.allowed)
     words = sorted((_word(said, shown) for said in firsts), key="nothing".__ne__)
     succeeded = stuck is not None and stuck.outcome == Outcome.OK
     return "" if succeeded and words == [SUCCESS] else ", or ".join(words)
 
 
-def _word(said: str, shown: str | None) -> str:
+def _word(said: str, shown: Sequence[str]) -> str:
     if said == "nothing shown":
         return "nothing"
     if said == "ok":
         return SUCCESS
     if said.startswith("error: "):
         return f"a refusal as {said.removeprefix('error: ')}"
-    return f"{said}, but not as it is shown" if said == shown else f"{said} first"
+    if said not in shown[:1]:
+        return f"{said} first"
+    how = "not as it is shown" if len(shown) == 1 else "not with the rest of the answer"
+    return f"{said}, but {how}"
 
 
 def _by(candidates: tuple[str, ...], blamed: Blame) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record, time_text
+from partq.conformance.verdict import plural
 from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -192,7 +193,8 @@ def _held(scene: Scene) -> Reason | None:
                 until = "" if ends is None else f" until {time_text(ends)}"
                 how = f"its {named[0].op} was not committed" if named else "not settled it"
                 why = f"{record.proc} had locked it at {record.i}{until} and {how}"
-                return Reason(shown.id, why, (record.i, *(one.i for one in named)))
+                witness = record.i, *(one.i for one in named)
+                return Reason(shown.id, why, witness, _without(scene, shown.id))
     return None
 
 
@@ -206,7 +208,8 @@ def _finished(scene: Scene) -> Reason | None:
             done = any(one.lock is None for one in own) or not locks.isdisjoint(record.args.get("locks", ()))
             if done and record.outcome == Outcome.OK:
                 how = "deleted" if record.op == "receive" else "settled"
-                return Reason(shown.id, f"it had been {how} at {record.i}", (record.i,))
+                why = f"it had been {how} at {record.i}"
+                return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
     return None
 
 
@@ -223,6 +226,46 @@ def _lost(scene: Scene) -> Reason | None:
             witness = (record.i, *(() if last is None else (last.i,)), *refused)
             why = f"{id} was accepted at {record.i} and {how}"
             return Reason(id, why, witness, f"{id} is received")
+    return None
+
+
+def _without(scene: Scene, id: str) -> str:
+    """What was expected of an answer that holds others, too; empty where it holds none: the judge says it."""
+    return f"an answer without {id}" if len(scene.answer.messages) > 1 else ""
+
+
+def _expired(scene: Scene) -> Reason | None:
+    """The time to live of a message that is received had ended."""
+    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
+        record, message = scene.sends.get(shown.id, (None, None))
+        if record is None or message is None or record.ret is None or message.ttl is None:
+            continue
+        ended = max(record.ret, message.scheduled_at or 0) + message.ttl
+        if "txn" not in record.args and ended < scene.answer.call:
+            why = f"its time to live of {time_text(message.ttl)} had ended by {time_text(ended)}"
+            return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
+    return None
+
+
+def _early(scene: Scene) -> Reason | None:
+    """A message that is received before the time for which it was scheduled."""
+    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
+        record, message = scene.sends.get(shown.id, (None, None))
+        due = None if message is None else message.scheduled_at
+        if record is not None and due is not None and (scene.answer.ret or FOREVER) < due:
+            why = f"it was scheduled for {time_text(due)}"
+            return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
+    return None
+
+
+def _miscounted(scene: Scene) -> Reason | None:
+    """A delivery count other than the number of deliveries that were seen before."""
+    for shown in scene.answer.messages:
+        before = [r.i for r in scene.earlier("receive") if any(one.id == shown.id for one in r.messages)]
+        if shown.delivery_count not in (None, len(before)):
+            seen = plural(len(before), "delivery", "deliveries")
+            why = f"its delivery count is {shown.delivery_count}, after {seen}"
+            return Reason(shown.id, why, tuple(before), f"nothing, or {shown.id} with another count")
     return None
 
 
@@ -267,6 +310,9 @@ REASONS: Final[Mapping[str, Callable[[Scene], Reason | None]]] = {
     "RCV-6": _held,
     "RCV-7": _finished,
     "RCV-8": _lock_lost,
+    "RCV-9": _miscounted,
+    "RCV-15": _expired,
+    "SCH-1": _early,
     "SEQ-3": _misnumbered,
     "TXN-5": _torn,
 }

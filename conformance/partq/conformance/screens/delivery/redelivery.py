@@ -121,10 +121,8 @@ class Redelivery:
     def _report_overlap(self, holder: Observation, seen: Observation, held: int) -> bool:
         """With flows, it may also have gone to one that had not its partition (REB-2)."""
         if not (self.facts.profile.flows and self._shared_out(holder.record, seen.record)):
-            why = (
-                f"{seen.delivery.id!r} was returned to {seen.record.proc} by {time_text(seen.ret)}; the lock "
-            )
-            why += f"lock that {holder.record.proc} had got on it certainly held until {time_text(held)}."
+            why = f"{seen.delivery.id!r} was returned to {seen.record.proc} by {time_text(seen.ret)}; "
+            why += f"the lock that {holder.record.proc} had got on it certainly held until {time_text(held)}."
             self.report.find("RCV-6", "overlap", (holder.record, seen.record), why)
         return True
 
