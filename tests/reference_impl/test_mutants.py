@@ -163,8 +163,16 @@ UNREACHED = {
     "dead-letters-before-commit",
     "holder-cannot-dead-letter",
     "dead-letters-expire",
+    "duplicates-stored",
+    "forgets-what-is-gone",
+    "kill-forgets-ids",
+    "duplicate-refused",
+    "rollback-is-remembered",
+    "ids-remembered-for-ever",
+    "duplicates-extend-the-window",
+    "id-is-no-key",
 }
-"""Mutants of what no program does yet: the dead-letter queue."""
+"""Mutants of what no random program does yet: the dead-letter queue, an ID that is sent again."""
 
 SHORT = 14
 """Phrases in the programs that the judge is asked about."""

@@ -320,6 +320,23 @@ def live_from_send(world: World) -> Steps[bool]:
     return not ids((yield from world.receive()))
 
 
+@scene(duplicate_window=10 * SECOND)
+def number_duplicates(world: World) -> Steps[bool]:
+    for name in ("a", "a", "b"):
+        yield from world.send(Post(name, partition_key=home(world)))
+    assert ids((yield from world.peek(number=0))) == ["a", "b"]
+    return numbers(world) == [1, 3]
+
+
+@scene(duplicate_window=10 * SECOND)
+def remember_activation(world: World) -> Steps[bool]:
+    at = world.clock.now + 5 * SECOND
+    yield from world.send(Post("a", partition_key=home(world), scheduled_at=at))
+    yield from world.sleep(12 * SECOND)
+    yield from world.send(Post("a", partition_key=home(world)))
+    return ids((yield from world.receive(2))) == ["a"]
+
+
 # Transactions.
 
 

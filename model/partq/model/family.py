@@ -36,7 +36,8 @@ class Entity:
 
     ``seq_start`` is the counter of the first message in each partition (SEQ-5 needs numbers near the
     roll-over); None where unknown. ``peek_cap`` is the most messages one peek returns. After
-    ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9).
+    ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9). With
+    ``duplicate_detection`` a message ID counts once within the ``duplicate_window`` (DUP-1).
 
     Raises `InvalidEntity`.
     """
@@ -48,6 +49,7 @@ class Entity:
     seq_start: int | None = None
     peek_cap: int | None = None
     duplicate_detection: bool = False
+    duplicate_window: int = 600 * SECOND
     max_delivery_count: int = 10
 
     def __post_init__(self) -> None:
@@ -64,6 +66,7 @@ class Entity:
 ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "partitions": (1, 1024, False),
     "lock_duration": (1, 2**62, False),
+    "duplicate_window": (1, 2**62, False),
     "rebalance_delay": (0, 2**32 * SECOND, False),
     "max_handoff": (0, 2**32 * SECOND, False),
     "seq_start": (0, MAX_SEQ, True),

@@ -24,6 +24,7 @@ MECHANISMS: Final = (
     "scheduling",
     "deferral",
     "expiry",
+    "duplicates",
     "deadletters",
     "rebalancing",
     "faults",

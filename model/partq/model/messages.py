@@ -75,6 +75,7 @@ def _check_time(name: str, value: object) -> None:
 _WHILE_SCHEDULED: Final = "~scheduled"
 _AGAIN: Final = "~again"
 _DEAD: Final = "~dead"
+_COPY: Final = "~copy"
 
 
 def as_scheduled(id: str) -> str:
@@ -90,6 +91,21 @@ def as_again(id: str) -> str:
 def as_dead(id: str) -> str:
     """The name of a message in the dead-letter queue: a birth of its own, with either number."""
     return id + _DEAD
+
+
+def as_copy(id: str, nth: int) -> str:
+    """The name of the n-th message that was sent under this ID, counted from 1."""
+    return id if nth == 1 else f"{id}{_COPY}{nth}"
+
+
+def message_id(name: str) -> str:
+    """The message ID that the message of this name bears."""
+    return as_active(name).partition(_COPY)[0]
+
+
+def is_copy(name: str) -> bool:
+    """Whether another message was sent before under the same ID."""
+    return _COPY in name
 
 
 def is_scheduled(name: str) -> bool:
@@ -168,8 +184,9 @@ _ALONE: Final = KeyRule.PARTITION_KEY
 """Under names of their own, as they are asked for with every message (see `operations.Outcome`)."""
 
 
-def effective_key(message: Message, rule: KeyRule) -> str | None:
+def effective_key(message: Message, rule: KeyRule, by_id: bool = False) -> str | None:
     """The key that decides the partition, or None for a keyless message (KEY-1, KEY-2, KEY-5, KEY-8).
+    ``by_id``: where no other is, the message ID is the key (KEY-4).
 
     A message whose session ID and partition key differ (KEY-3) has no valid key; callers reject it
     before they ask. For it the session ID is returned.
@@ -178,12 +195,13 @@ def effective_key(message: Message, rule: KeyRule) -> str | None:
         return message.property(SOLACE_KEY) or message.property(JMS_KEY)
     if rule is _ALONE:
         return message.partition_key
-    return message.session_id if message.session_id is not None else message.partition_key
+    key = message.session_id if message.session_id is not None else message.partition_key
+    return message_id(message.id) if key is None and by_id else key
 
 
-def effective_keys(messages: Iterable[Message], rule: KeyRule) -> set[str | None]:
+def effective_keys(messages: Iterable[Message], rule: KeyRule, by_id: bool = False) -> set[str | None]:
     """The keys that decide the partitions of these messages; None is among them where one is keyless."""
-    return {effective_key(message, rule) for message in messages}
+    return {effective_key(message, rule, by_id) for message in messages}
 
 
 def conflicting(message: Message) -> bool:

@@ -245,6 +245,16 @@ class Txn(NamedTuple):
     used: int = 0
 
 
+class Sent(NamedTuple):
+    """A message that was accepted, with its key. ``at``: its enqueued time lies between, ns. ``txn``: the
+    open transaction that it is part of."""
+
+    id: str
+    key: str | None
+    at: tuple[int, int]
+    txn: str | None = None
+
+
 class Flows(NamedTuple):
     """Who consumes (REB). ``active`` and ``standby``: (flow, client) in order of binding. ``owner``: for each
     partition its pair (flow, state), or None where it is unassigned. ``handoff``: for each partition in
@@ -360,7 +370,8 @@ class State(NamedTuple):
     count), sorted; partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every
     token that was given, with its message (remembered only where RCV-8 is not enforced). ``withheld``:
     messages that may be stored after their send, though that was refused or has its place in a transaction
-    (remembered only with a requirement waived)."""
+    (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
+    they are still there or not, where a mechanism asks for it."""
 
     cfg: Config
     now: int
@@ -375,6 +386,7 @@ class State(NamedTuple):
     flows: Flows | None
     former: tuple[tuple[str, str], ...] = ()
     withheld: tuple[str, ...] = ()
+    sent: tuple[Sent, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""

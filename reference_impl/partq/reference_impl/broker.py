@@ -14,6 +14,7 @@ from .clock import Clock
 from .core import Core, Router
 from .deadletters import DeadLetters
 from .domains import DomainPartition
+from .duplicates import Memory
 from .expiry import Lifetimes
 from .faults import Faults
 from .flowend import FlowEnd
@@ -51,6 +52,7 @@ class Parts:
     faults: type[Faults] = Faults
     timetable: type[Timetable] = Timetable
     lifetimes: type[Lifetimes] = Lifetimes
+    memory: type[Memory] = Memory
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -77,6 +79,10 @@ class Broker(Core):
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
             partition.timetable = self.timetable if config.schedules else None
             partition.lifetimes = self.lifetimes if config.expires else None
+            if config.duplicate_window is not None:
+                key_of = rules.key_of if config.partitioned else None
+                window = config.duplicate_window
+                partition.memory = parts.memory(partition, window, clock, self.free, key_of)
         self.dead_letters = [self._beside(partition, parts) for partition in partitions]
         self._connection: Callable[[str, Clock, int], Connection] = parts.connection
         self.front_ends = self._front_ends(parts)
@@ -129,11 +135,12 @@ class Broker(Core):
 
 
 def _rules(config: Config, parts: Parts) -> Rules:
+    by_id = config.duplicate_window is not None
     if config.flows:
         return parts.flow_rules()
     if config.domains is not None:
         return parts.queue_rules()
-    return parts.partitioned_rules() if config.partitioned else parts.flat_rules()
+    return parts.partitioned_rules(by_id) if config.partitioned else parts.flat_rules()
 
 
 def _store(config: Config, parts: Parts, name: int) -> Store:

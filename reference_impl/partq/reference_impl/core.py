@@ -129,6 +129,7 @@ class Core:
 
     def accept(self, partition: Holder, contents: Sequence[Content], since: int | None = None) -> None:
         """Store messages, and tell those who wait. ``since``: when the broker got them."""
+        contents = partition.fresh(contents, self.clock.now)
         if since is not None:
             self.stamp(partition, len(contents), since)
         partition.accept(contents, self.clock.now)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from .broker import Broker, Parts
 from .clock import Clock, Steps
+from .duplicates import Memory
 from .faults import Faults
 from .network import Answer, Connection
 from .partition import Partition
@@ -32,6 +33,7 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS messages
     (queue, place, number, content, {", ".join(KEPT)}, PRIMARY KEY (queue, place)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counters (queue PRIMARY KEY, counter, orders, latest) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS message_ids (name PRIMARY KEY, stored_at) WITHOUT ROWID;
 """
 
 QUEUES: Final = ("dead letters", "main")
@@ -132,8 +134,28 @@ def _stored(row: Sequence[Any], partition: Partition) -> Stored:
     return stored
 
 
+class DurableMemory(Memory):
+    """The message IDs that a partition remembers, as they are in its file."""
+
+    unwritten: dict[str, int]
+
+    def remember(self, name: tuple[str, str | None], now: int) -> None:
+        super().remember(name, now)
+        self.unwritten[json.dumps(name)] = now
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Put what is new into the file's open transaction. Raises `sqlite3.Error`."""
+        db.executemany("REPLACE INTO message_ids VALUES (?, ?)", self.unwritten.items())
+
+    def load(self, db: sqlite3.Connection) -> None:
+        """Know what the file says, and nothing else. Raises `sqlite3.Error`."""
+        self.unwritten = {}
+        rows = db.execute("SELECT name, stored_at FROM message_ids")
+        self.stored_at = {(id, key): at for name, at in rows for id, key in (json.loads(name),)}
+
+
 class File:
-    """One partition's file, with the two stores that lie in it."""
+    """One partition's file, with the two stores that lie in it, and the message IDs that it remembers."""
 
     def __init__(
         self, path: Path, partition: Partition, beside: Partition, config: Config, outlives: bool
@@ -145,6 +167,7 @@ class File:
         self.life: int = self.db.execute("PRAGMA user_version").fetchone()[0]
         self.db.execute(f"PRAGMA user_version = {self.life + 1}")
         name = partition.name if config.partitioned else 0
+        self.memory = partition.memory if isinstance(partition.memory, DurableMemory) else None
         self.stores: list[tuple[Partition, DurableStore]] = []
         for part, queue in zip((beside, partition), QUEUES, strict=True):
             part.store = store = DurableStore(config.counter_bits, config.seq_start, name, self.db, queue)
@@ -152,6 +175,8 @@ class File:
 
     def load(self, now: int) -> None:
         """Let the partition start over from what was written. Raises `sqlite3.Error`."""
+        if self.memory is not None:
+            self.memory.load(self.db)
         for part, store in self.stores:
             store.load(part, now)
             part.bury()
@@ -159,14 +184,19 @@ class File:
     def write(self) -> None:
         """Write what has changed, all of it or nothing. Raises `sqlite3.Error`."""
         changed = [store for _, store in self.stores if store.has_changed()]
-        if not changed:
+        news = self.memory if self.memory is not None and self.memory.unwritten else None
+        if not changed and news is None:
             return
         with self.db:
             self.db.execute("BEGIN")
             for store in changed:
                 store.write()
+            if news is not None:
+                news.write(self.db)
         for store in changed:
             store.is_written()
+        if news is not None:
+            news.unwritten.clear()
 
     def close(self) -> None:
         """Release the file."""
@@ -203,7 +233,7 @@ class DurableBroker(Broker):
     machine, too, if the files ``outlives`` it. Raises `sqlite3.Error`."""
 
     def __init__(self, config: Config, clock: Clock, folder: Path, outlives: bool = True) -> None:
-        super().__init__(config, clock, Parts(faults=Recovery))
+        super().__init__(config, clock, Parts(faults=Recovery, memory=DurableMemory))
         self._connection = partial(Writing, self)
         self.files = [
             File(folder / f"partition-{partition.name}.db", partition, beside, config, outlives)

@@ -50,6 +50,12 @@ class Freedoms:
     late_effect: float = 0.0
     """KEY-9: an operation whose client was cut off, or gave up, before it was done is done later."""
 
+    number_duplicates: float = 0.0
+    """SEQ-4, DUP-1: a duplicate that is dropped uses up a number."""
+
+    remember_activation: float = 0.0
+    """DUP-2: the window of a scheduled message runs from its activation. (Else: from its send.)"""
+
     # Receiving and peeking.
 
     answer_nothing: float = 0.0
@@ -215,7 +221,10 @@ class Freedoms:
 NAMES: Final = Freedoms.names()
 
 LATER: Final = frozenset(
-    {"activate_late", "race_cancel", "keep_number", "vanish_early", "deliver_fetched", "live_from_send"}
+    {
+        *("activate_late", "race_cancel", "keep_number", "vanish_early", "deliver_fetched", "live_from_send"),
+        *("number_duplicates", "remember_activation"),
+    }
 )
 """Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
 the others, so that a seed's further draws remain what they were."""
@@ -230,6 +239,8 @@ CAMPAIGN: Final = Freedoms(
     busy_commit=0.2,
     internal_errors=0.5,
     late_effect=0.7,
+    number_duplicates=0.5,
+    remember_activation=0.5,
     answer_nothing=0.1,
     answer_short=0.3,
     refuse_receive=0.5,

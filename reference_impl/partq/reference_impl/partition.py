@@ -30,6 +30,14 @@ class Ageing(Protocol):
     def purge(self, partition: Partition, now: int) -> None: ...
 
 
+class Remembering(Protocol):
+    """What tells duplicates."""
+
+    def fresh(self, contents: Sequence[Content], now: int) -> Sequence[Content]: ...
+    def duplicates(self, hidden: Sequence[Stored], now: int) -> Sequence[Stored]: ...
+    def activate(self, content: Content, now: int) -> None: ...
+
+
 class DeadLetterQueue(Protocol):
     """Where dead-lettered messages go."""
 
@@ -47,7 +55,7 @@ class Partition:
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
     (``dead_letters_late``). ``dead_letters``: its part of the dead-letter queue, None in that itself, where
     ``main`` is this partition. ``timetable``: None where nothing can be scheduled; ``lifetimes``:
-    None where messages live for ever.
+    None where messages live for ever; ``memory``: None where duplicates are not detected.
     """
 
     __slots__ = (
@@ -58,6 +66,7 @@ class Partition:
         "dead_letters_late",
         "lifetimes",
         "main",
+        "memory",
         "most_tries",
         "name",
         "store",
@@ -77,6 +86,7 @@ class Partition:
         self.dead_letters: DeadLetterQueue | None = None
         self.timetable: Waiting | None = None
         self.lifetimes: Ageing | None = None
+        self.memory: Remembering | None = None
         self._locks = locks
         self._free: list[tuple[int, Stored]] = []
         self._leases: list[tuple[int, int, Stored, str]] = []
@@ -106,9 +116,19 @@ class Partition:
         else:
             heappush(self._free, (stored.order, stored))
 
+    def fresh(self, contents: Sequence[Content], now: int) -> Sequence[Content]:
+        """The messages of a request that are to be stored now, but for duplicates."""
+        return contents if self.memory is None else self.memory.fresh(contents, now)
+
+    def duplicates(self, hidden: Sequence[Stored], now: int) -> Sequence[Stored]:
+        """The duplicates among reserved messages that are to be accepted now."""
+        return () if self.memory is None else self.memory.duplicates(hidden, now)
+
     def activate(self, stored: Stored, now: int) -> Stored:
         """Store a scheduled message anew, at the end, free to be received."""
         self.store.delete(stored)
+        if self.memory is not None:
+            self.memory.activate(stored.content, now)
         heir = self.store.append(stored.content, now, self)
         if self.lifetimes is not None:
             self.lifetimes.follow(stored, heir)

@@ -13,7 +13,11 @@ from .transactions import Transaction
 
 
 class Rules:
-    """An Azure queue without partitions: sessions and partition keys mean nothing to routing."""
+    """An Azure queue without partitions: sessions and partition keys mean nothing to routing. ``by_id``: the
+    message ID is the key where no other is (KEY-4)."""
+
+    def __init__(self, by_id: bool = False) -> None:
+        self.by_id = by_id
 
     def key_of(self, content: Content) -> str | None:
         """The key that decides the partition; None for a keyless message."""
@@ -40,7 +44,7 @@ class PartitionedRules(Rules):
         """Session ID, else partition key; both set must be equal."""
         session, key = content.session_id, content.partition_key
         if session is None:
-            return key
+            return content.id if key is None and self.by_id else key
         if key is not None and key != session:
             raise Refused("invalid_operation", "session ID and partition key differ")
         return session

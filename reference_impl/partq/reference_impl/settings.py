@@ -58,6 +58,7 @@ class Config:
     message that bears a time is not received before (else the time means nothing). ``dead_letters``: clients
     reach the dead-letter queue. ``defers``: they set messages aside. ``expires``: messages
     have a time to live; those whose time has ended vanish, or are dead-lettered (``dead_letters_expired``).
+    ``duplicate_window``: how long a message ID is remembered; None: duplicates are not detected.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -86,6 +87,7 @@ class Config:
     defers: bool = True
     expires: bool = True
     dead_letters_expired: bool = False
+    duplicate_window: int | None = None
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

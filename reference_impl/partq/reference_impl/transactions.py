@@ -105,12 +105,23 @@ class Transaction:
         for action, stored, _ in self.settlements:
             stored.enlisted = None
             stored.partition.settle(action, stored)
+        self.drop_duplicates(now)
         if lags:
             self.reserve(self.sends, now)
             return
         self.reveal()
         if self.partition is not None and self.sends:
             self.partition.accept(self.sends, now)
+
+    def drop_duplicates(self, now: int) -> None:
+        """Leave out what is a duplicate by now."""
+        if self.partition is None:
+            return
+        dropped = self.partition.duplicates(self.hidden, now)
+        if dropped:
+            self.partition.withdraw(dropped)
+            self.hidden = [stored for stored in self.hidden if stored not in dropped]
+        self.sends = [*self.partition.fresh(self.sends, now)]
 
     def reveal(self) -> None:
         """Accept what is hidden."""

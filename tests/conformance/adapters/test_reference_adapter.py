@@ -290,8 +290,7 @@ def test_the_header_tells_where_timers_and_news_may_be_late() -> None:
     assert said("solace", Freedoms.none()) == said("azure-premium", CAMPAIGN) == {(False, False)}
 
 
-def test_most_settings_of_an_entity_are_used() -> None:
-    ignored = {"duplicate_detection"}
+def test_the_settings_of_an_entity_are_used() -> None:
     known = {
         "partitions",
         "lock_duration",
@@ -300,8 +299,10 @@ def test_most_settings_of_an_entity_are_used() -> None:
         "seq_start",
         "peek_cap",
         "max_delivery_count",
+        "duplicate_detection",
+        "duplicate_window",
     }
-    assert {field.name for field in fields(Entity)} == known | ignored
+    assert {field.name for field in fields(Entity)} == known
 
 
 # Its messages in files.

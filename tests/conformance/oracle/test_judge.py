@@ -101,11 +101,27 @@ def test_a_family_that_is_not_modelled_is_not_judged() -> None:
     assert found.status is Judged.UNKNOWN and "not modelled" in found.reason
 
 
-def test_an_entity_that_detects_duplicates_is_not_judged() -> None:
+def test_where_duplicates_are_detected_the_message_id_is_a_key() -> None:
     text = "p begin t\np send m1 txn=t\np commit t"
     assert judge(history(text, "azure-premium")).status is Judged.REJECTED
-    found = judge(history(text, "azure-premium", duplicate_detection=True))
-    assert (found.status, found.reason) == (Judged.UNKNOWN, "duplicate detection is not modelled yet")
+    assert judge(history(text, "azure-premium", duplicate_detection=True)).status is Judged.ACCEPTED
+
+
+def test_where_the_profile_knows_no_duplicates_their_detection_is_not_judged() -> None:
+    found = judge(history("p send m1", "solace", duplicate_detection=True))
+    assert (found.status, found.reason) == (
+        Judged.UNKNOWN,
+        "duplicates are not modelled where the profile has none",
+    )
+
+
+def test_copies_that_nothing_tells_apart_are_not_judged() -> None:
+    text = "p send m1\np send m1\nq receive 1 delete -> m1#1"
+    found = judge(history(text, "azure-flat", duplicate_detection=True))
+    assert (found.status, found.reason) == (
+        Judged.UNKNOWN,
+        "which message of the ID 'm1' is shown is not told",
+    )
 
 
 def test_where_a_peek_starts_is_not_known_without_numbers() -> None:

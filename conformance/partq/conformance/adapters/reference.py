@@ -168,6 +168,7 @@ def config_of(
         dead_letters="RCV-9" in rules,
         defers="RCV-10" in rules,
         expires="RCV-15" in rules,
+        duplicate_window=entity.duplicate_window if entity.duplicate_detection and "DUP-1" in rules else None,
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(

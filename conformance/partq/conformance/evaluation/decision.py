@@ -363,7 +363,7 @@ def _shows(several: tuple[str, ...], screens: Sequence[Screen], history: History
 
 def _enforced(history: History) -> tuple[str, ...]:
     """Every requirement that the model enforces on the history's profile, and that can be violated."""
-    binding = requirements_of(history.header.profile) - unmet(history.records)
+    binding = requirements_of(history.header.profile) - unmet(history)
     covered = (id for id in clauses.covered() if id in binding)
     return tuple(id for id in covered if requirement(id).level is not Level.MAY)
 

@@ -249,20 +249,26 @@ class Facts:
             if lock in settled:
                 seen.settlements = settled[lock]
 
+    def key_of(self, message: Message) -> str | None:
+        """The message's key on this entity; None where it has none."""
+        return effective_key(message, self.profile.key_rule, self.entity.duplicate_detection)
+
+    def keys_of(self, messages: Iterable[Message]) -> set[str | None]:
+        """The keys of these messages; None is among them where one is keyless."""
+        return {self.key_of(message) for message in messages}
+
     def _on_send(self, record: Record) -> None:
         self.requests.append(record)
-        rule = self.profile.key_rule
         for message in record.args["messages"]:
-            sent = Sent(message, effective_key(message, rule), record)
+            sent = Sent(message, self.key_of(message), record)
             self.sends.append(sent)
             self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self._txn(record).sends.append(record)
 
     def _on_schedule(self, record: Record) -> None:
-        rule = self.profile.key_rule
         for message in record.args["messages"]:
-            sent = Sent(message, effective_key(message, rule), record)
+            sent = Sent(message, self.key_of(message), record)
             self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
             self.unfollowed.append(record)

@@ -94,7 +94,7 @@ def blame(
         return Blame(judgement, (judgement.owner,), visited=visited, level=(judgement.owner,))
     everything = reading if whole is None else Reading.of(whole)
     waived = _Waived(reading, everything, seconds, late, nodes, visited, spared)
-    binding = requirements_of(reading.history.header.profile) - unmet(reading.history.records)
+    binding = requirements_of(reading.history.header.profile) - unmet(reading.history)
     asked = special_first([id for id in {*consulted.asked, *reading.changed_by} if id in binding])
     unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
     statuses = {id: waived.ask(id) for id in asked}

@@ -74,6 +74,7 @@ class Cuts:
         self.of_txn: dict[str, list[int]] = {}
         self.held: dict[str, str] = {}
         self.sent: dict[str, int] = {}
+        self.again: set[str] = set()
         self.numbers: dict[str, tuple[int, int]] = {}
         self.faults = Faults(self.records)
         self.unknown = Takings(self.records)
@@ -103,6 +104,8 @@ class Cuts:
             self.always.append(n)
         for message in record.args.get("messages", ()):
             self.of_message.setdefault(message.id, []).append(n)
+            if message.id in self.sent:
+                self.again.add(message.id)
             self.sent.setdefault(message.id, n)
         for shown in record.messages:
             self.of_message.setdefault(shown.id, []).append(n)
@@ -141,11 +144,12 @@ class Cuts:
 
     def sets(self) -> Iterator[Ids]:
         """The sets of messages to cut out, each once: those of each transaction, each one, neighbours by
-        number and by time of the same key, those of each answer."""
+        number and by time of the same key, those of each answer. None with an ID that was sent again: when
+        all messages of that are gone is not known here."""
         seen = set[Ids]()
         for ids in self._sets():
             closed = self._closed(ids)
-            if closed and len(closed) <= LARGEST and closed not in seen:
+            if closed and len(closed) <= LARGEST and closed not in seen and self.again.isdisjoint(closed):
                 seen.add(closed)
                 yield closed
 

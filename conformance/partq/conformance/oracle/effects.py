@@ -139,7 +139,7 @@ def effects_of(
             found.extend(_activations(record, showings, header.skew_ns, waived))
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
                 found.extend(_stored_later(effect))
-    _with_waiting(found, family)
+    _with_waiting(found, family, entity)
     return tuple(found)
 
 
@@ -355,9 +355,9 @@ def _vanished(records: Sequence[Record]) -> dict[str, int]:
     return found
 
 
-def _with_waiting(effects: list[Effect], family: Profile) -> None:
+def _with_waiting(effects: list[Effect], family: Profile, entity: Entity) -> None:
     """Note at each end of an outage the keyless sends that it may have kept waiting."""
-    sends = [n for n, effect in enumerate(effects) if _is_keyless(effect, family)]
+    sends = [n for n, effect in enumerate(effects) if _is_keyless(effect, family, entity)]
     began: dict[int | None, int] = {}
     for n, effect in enumerate(effects):
         name = effect.action.partition
@@ -381,7 +381,7 @@ def may_fail(effect: Effect) -> bool:
     return bool(effect.action.messages) and effect.action.op not in BIRTHS
 
 
-def _is_keyless(effect: Effect, family: Profile) -> bool:
+def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
     """Whether it is a send without a key, outside transactions, that was not refused."""
     action = effect.action
     return (
@@ -389,7 +389,7 @@ def _is_keyless(effect: Effect, family: Profile) -> bool:
         and action.txn is None
         and family.partitioned
         and effect.observed.status == Outcome.OK
-        and effective_keys(action.messages, family.key_rule) == {None}
+        and effective_keys(action.messages, family.key_rule, entity.duplicate_detection) == {None}
     )
 
 
@@ -471,7 +471,7 @@ def _of_peek(effect: Effect, family: Profile, entity: Entity, positions: int) ->
 def _of_batch(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     """The messages of a keyless batch may go to several partitions."""
     action, hints = effect.action, {hint.id: name_of(hint) for hint in effect.observed.messages}
-    keyless = _is_keyless(effect, family)
+    keyless = _is_keyless(effect, family, entity)
     if action.txn is not None or len(action.messages) < 2 or not (keyless or family.flows):
         yield effect
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_f
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.conformance.oracle.roles import BINDS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
+from partq.model.messages import as_active, message_id
 from partq.model.operations import Outcome
 from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
@@ -57,7 +58,8 @@ class Known:
         self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
         self.senders = _senders(effects)
         self.shows = _shows(effects)
-        self.roles = tuple(_role(effect) for effect in effects)
+        copied = _copied(effects)
+        self.roles = tuple(_role(effect, copied) for effect in effects)
         self.held = held_messages(effects)
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
@@ -65,6 +67,7 @@ class Known:
         self.homes = _homes(effects, cfg)
         self.estimates = estimates_of(effects, cfg)
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
+        self.orderings += _copies_last(effects, copied)
         self.events = _events(effects, cfg)
         self.forgetful = _forgetful(effects) if cfg.profile.flows else frozenset()
         self.first: dict[bool, tuple[Guidance, Mapping[str, int]]] = {}
@@ -275,7 +278,33 @@ def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
     return found
 
 
-def _role(effect: Effect) -> int:
+def _copied(effects: Sequence[Effect]) -> frozenset[str]:
+    """The message IDs that were sent several times."""
+    names = {as_active(message.id) for effect in effects for message in effect.action.messages}
+    counts = Counter(map(message_id, names))
+    return frozenset(id for id, count in counts.items() if count > 1)
+
+
+def _copies_last(effects: Sequence[Effect], copied: frozenset[str]) -> Iterator[Ordering]:
+    """Of messages of one ID that were sent at the same time those that are shown come first: they had the
+    others dropped."""
+    sends: dict[str, list[tuple[int, bool]]] = {}
+    for n, effect in enumerate(effects) if copied else ():
+        shown = {hint.id for hint in effect.observed.messages}
+        for message in effect.action.messages:
+            if message_id(message.id) in copied:
+                sends.setdefault(message_id(message.id), []).append((n, message.id in shown))
+    for several in sends.values():
+        for first, second in product(several, several):
+            a, b = effects[first[0]], effects[second[0]]
+            if first[1] and not second[1] and first[0] != second[0] and b.call <= a.ret and a.call <= b.ret:
+                yield first[0], second[0]
+
+
+def _role(effect: Effect, copied: frozenset[str]) -> int:
+    """``copied``: the message IDs that were sent several times. Of these a send that is never shown may be
+    what has the others dropped."""
     if not effect.doubt & MAYBE:
         return REQUIRED
-    return FAILED if may_fail(effect) and effect.action.txn is None else OPTIONAL
+    alone = all(message_id(message.id) not in copied for message in effect.action.messages)
+    return FAILED if alone and may_fail(effect) and effect.action.txn is None else OPTIONAL

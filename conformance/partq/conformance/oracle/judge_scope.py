@@ -9,10 +9,10 @@ from partq.conformance.history.entities import ByEntity
 from partq.conformance.oracle.roles import LOOKS, RECONNECTS, SHOWS
 from partq.conformance.oracle.uses import not_modelled
 from partq.model.machine import OPERATIONS
-from partq.model.profiles import Profile, profile
+from partq.model.profiles import Entity, Profile, profile
 
 
-def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
+def unmodelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:
     """What happened to the entity that the model does not know, if anything did."""
     if _starts_at_unknown(header, records):
         return "a peek starts at a number, and not every message is shown with one"
@@ -26,7 +26,7 @@ def unmodelled(header: Header, records: Sequence[Record]) -> str | None:
             return "a flow that comes back is not modelled"
         if header.clock == "wall" and record.args.get("how") == "socket":
             return "when the broker noticed that a socket had ended is not known"
-    return not_modelled(header, records)
+    return not_modelled(header, records, entity)
 
 
 def _starts_at_unknown(header: Header, records: Sequence[Record]) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
-from partq.model.messages import as_active, births_of
+from partq.model.messages import as_active, births_of, message_id
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
@@ -88,16 +88,27 @@ def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, s
             own = touched.setdefault(effect.action.txn, set())
             own.update(message.id for message in effect.action.messages)
             own |= named_by(effect.action, held)
-    found, txns = _births(ids), set[str]()
+    copies = _copies(effects)
+    found, txns = _births(ids, copies), set[str]()
     while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
         txns.update(more)
-        found |= _births(id for txn in more for id in touched[txn])
+        found |= _births((id for txn in more for id in touched[txn]), copies)
     return frozenset(found), frozenset(txns)
 
 
-def _births(ids: Iterable[str]) -> set[str]:
-    """All names of these messages."""
-    return {birth for id in ids for birth in births_of(id)}
+def _copies(effects: Iterable[Effect]) -> Mapping[str, Ids]:
+    """Of each message ID that was sent several times the names of these messages."""
+    found: dict[str, set[str]] = {}
+    for effect in effects:
+        for message in effect.action.messages:
+            found.setdefault(message_id(message.id), set()).add(as_active(message.id))
+    return {id: frozenset(names) for id, names in found.items() if len(names) > 1}
+
+
+def _births(ids: Iterable[str], copies: Mapping[str, Ids]) -> set[str]:
+    """All names of these messages, and of their copies."""
+    every = {one for id in ids for one in (id, *copies.get(message_id(id), ()))}
+    return {birth for id in every for birth in births_of(id)}
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:

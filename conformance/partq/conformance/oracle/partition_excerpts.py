@@ -7,9 +7,10 @@ up a number there (SEQ-4): in the excerpt it is one that failed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
+from partq.model.messages import message_id
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER, Config, position
 
@@ -31,18 +32,25 @@ def by_partitions(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[Effe
 def _places(effects: Sequence[Effect], cfg: Config) -> list[Places]:
     """Of each effect the positions of the partitions that it is shown to touch; none where that is open."""
     homes: dict[str, Places] = {}
+    of_id: dict[str, Places] = {}
     for effect in effects:
         for shown in effect.observed.messages:
             place = position(cfg, name_of(shown))
             if place is not None:
                 homes[shown.id] = homes.get(shown.id, frozenset()) | {place}
+                of_id[message_id(shown.id)] = of_id.get(message_id(shown.id), frozenset()) | {place}
     held = held_messages(effects)
-    own = [_own(effect, homes, held, cfg) for effect in effects]
+    own = [_own(effect, homes, held, cfg) | _beside_copies(effect, of_id) for effect in effects]
     touched: dict[str, Places] = {}
     for effect, places in zip(effects, own, strict=True):
         if effect.action.txn is not None:
             touched[effect.action.txn] = touched.get(effect.action.txn, frozenset()) | places
     return [touched.get(e.action.txn or "", places) for e, places in zip(effects, own, strict=True)]
+
+
+def _beside_copies(effect: Effect, of_id: Mapping[str, Places]) -> Places:
+    """Where the messages of the IDs that are sent are shown."""
+    return frozenset[int]().union(*(of_id.get(message_id(m.id), ()) for m in effect.action.messages))
 
 
 def _own(effect: Effect, homes: dict[str, Places], held: dict[str, str], cfg: Config) -> Places:

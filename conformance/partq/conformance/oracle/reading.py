@@ -24,6 +24,7 @@ from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle import dead_letters, identity
 from partq.conformance.oracle import effects as taking_apart
+from partq.conformance.oracle.copies import told_apart
 from partq.conformance.oracle.dead_letters import burials, in_two_queues, wrong_reason
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.guidance import Known
@@ -130,8 +131,6 @@ class EntityReading:
         records = self._named(waived)
         if self.dead is not None:
             _check_reasons(records, waived)
-        if self.entity.duplicate_detection:
-            raise Unanswerable("duplicate detection is not modelled yet")
         start = self._start(records, late, waived)
         effects = self._effects_of(waived, whole=False)
         answers = self._effects_of(waived, whole=True) if self.family.flows else effects
@@ -147,10 +146,17 @@ class EntityReading:
     def _records(self) -> tuple[Record, ...]:
         """The records, checked and normalised."""
         records = self.everything.tied(self.name)
-        why = unmodelled(self.header, records) or of_unknown_origin(self.name, records, self.everything)
+        why = unmodelled(self.header, records, self.entity) or of_unknown_origin(
+            self.name, records, self.everything
+        )
         if why is not None:
             raise Unanswerable(why)
         records = with_lost_connections(named_by_numbers(records, self.family))
+        if self.entity.duplicate_detection:
+            try:
+                records = told_apart(records, self.header.skew_ns)
+            except Ambiguous as error:
+                raise Unanswerable(str(error)) from error
         _check_messages(self.family, records)
         return records
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from partq.conformance.history import Header, Record
+from partq.conformance.history import Header, History, Record
 from partq.conformance.of_mechanisms import given
-from partq.model.profiles import requirements_of
+from partq.model.profiles import Entity, requirements_of
 from partq.model.requirements import catalogue
 
 
@@ -19,7 +19,7 @@ class Use(NamedTuple):
     nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns.
     ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
     excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
-    times."""
+    times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -27,6 +27,7 @@ class Use(NamedTuple):
     matters: Callable[[Record, int], bool]
     spreads: frozenset[str] = frozenset()
     timed: bool = False
+    chosen: Callable[[Entity], bool] = lambda entity: False
 
 
 @cache
@@ -35,9 +36,15 @@ def uses() -> Mapping[str, Use]:
     return given("reading", "USE")
 
 
-def unmet(records: Sequence[Record]) -> frozenset[str]:
-    """The rules that none of these records can break: those of a mechanism that no client used."""
-    unused = {mechanism for mechanism, one in uses().items() if not any(map(one.uses, records))}
+def unmet(history: History) -> frozenset[str]:
+    """The rules that the history cannot break: those of a mechanism that nothing in it uses."""
+    entities, records = history.header.entities.values(), history.records
+    used = {
+        mechanism
+        for mechanism, one in uses().items()
+        if any(map(one.chosen, entities)) or any(map(one.uses, records))
+    }
+    unused = uses().keys() - used
     return frozenset(id for id, one in catalogue().items() if one.mechanism in unused)
 
 
@@ -46,12 +53,16 @@ def runs_from_enqueued_times(records: Sequence[Record]) -> bool:
     return any(any(map(one.uses, records)) for one in uses().values() if one.timed)
 
 
-def not_modelled(header: Header, records: Sequence[Record]) -> str | None:
-    """What the records do of a mechanism that the profile is silent about, if anything."""
+def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:
+    """What the records do, or their entity has, of a mechanism that the profile is silent about, if any."""
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
     end = end_of(header, records) if silent else 0
-    found = (one.what for one in silent for record in records if one.matters(record, end))
-    return next((f"{what} are not modelled where the profile has none" for what in found), None)
+    used = (
+        one.what
+        for one in silent
+        if one.chosen(entity) or any(one.matters(record, end) for record in records)
+    )
+    return next((f"{what} are not modelled where the profile has none" for what in used), None)
 
 
 def end_of(header: Header, records: Sequence[Record]) -> int:

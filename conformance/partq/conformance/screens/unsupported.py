@@ -1,5 +1,5 @@
 """What the screens do not follow, and which rows that leaves open: sessions, management, deferred messages,
-duplicate detection, assignments of which it is known only between which looks they changed.
+assignments of which it is known only between which looks they changed.
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
 be what that operation explains: so it is none, and the row is left open with the reason. Scheduled messages,
@@ -46,11 +46,6 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 }
 """Operation -> the rows that it may touch; None: every one."""
 
-KEYED_BY_ID: Final = ("KEY-5", "KEY-9", "ROUTE-6", "TXN-1")
-"""The rows that duplicate detection touches: there the message ID is the key where no other is (KEY-4)."""
-
-DUPLICATES: Final = "duplicate detection is not modelled yet"
-
 BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
 """The rows for which screens take an assignment event for an instant."""
 
@@ -63,8 +58,6 @@ POLLED: Final = "when an assignment changed is known only to an interval, which 
 def left_open(facts: Facts, report: Report) -> Report:
     """The report without the findings that something explains which the screens do not follow. What is
     certainly one of several rules may as well be none of them then."""
-    if facts.entity.duplicate_detection:
-        report = _without(report, KEYED_BY_ID, DUPLICATES)
     if any(returned(event) - event.call > GRACE for event in facts.assignment_events):
         report = _without(report, BY_ASSIGNMENTS, POLLED)
     if is_dead_letters(facts.name):

@@ -8,7 +8,7 @@ from typing import Final
 from ..actions import INVALID, OK, STORE, Action, Observed, failure
 from ..departures import beyond, instead
 from ..edits import using, with_key
-from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting
+from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting, effective_key
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from ..state import NARROWLY, Config, State, is_up, key_partition, range_of, up
 from .norm import (
@@ -27,7 +27,7 @@ from .norm import (
     takes,
 )
 
-PINNING: Final = ("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
+PINNING: Final = ("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")
 """What says together where a keyed message goes."""
 
 Keys = set[str | None]
@@ -246,6 +246,8 @@ def _key_rule(state: State, message: Message) -> str:
     rule = state.cfg.profile.key_rule
     if rule is KeyRule.USER_PROPERTY:
         return "KEY-8"
+    if effective_key(message, rule) is None:
+        return "KEY-4"
     return "KEY-1" if message.session_id and rule is KeyRule.SERVICE_BUS else "KEY-2"
 
 

@@ -16,9 +16,19 @@ from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed,
 from ..clauses import clause, point
 from ..domains.norm import key_in_order
 from ..edits import using, with_key, with_part
-from ..messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
+from ..messages import (
+    JMS_KEY,
+    SOLACE_KEY,
+    Delivery,
+    KeyRule,
+    Message,
+    ambiguous,
+    conflicting,
+    effective_key,
+    effective_keys,
+)
 from ..operations import UNAVAILABLE, Outcome
-from ..sequencing.entering import as_sent, may_be_overdue, overdue
+from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
 from ..sequencing.pending import before
 from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, range_of, up
@@ -59,14 +69,17 @@ def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     keys = {key_of(cfg, m) for m in messages}
     if len(keys) == 1:
         return _ACCEPTED
-    # Keyed and keyless messages in one batch: no source says whether those are different keys.
-    return _EITHER if len(keys) == 2 and None in keys else _REFUSED
+    # With others, or another's, in one batch no source says whether a keyless message, or an ID that is its
+    # key (KEY-4), has a different one.
+    return _EITHER if len(keys & effective_keys(messages, cfg.profile.key_rule) - {None}) < 2 else _REFUSED
 
 
-@clause("KEY-1", "KEY-2", "KEY-8", "TXN-8")
+@clause("KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")
 def key_of(cfg: Config, message: Message) -> str | None:
     """The key that pins a message to a partition, in a transaction and outside."""
-    return effective_key(message, cfg.profile.key_rule) if cfg.profile.partitioned else None
+    if not cfg.profile.partitioned:
+        return None
+    return effective_key(message, cfg.profile.key_rule, cfg.entity.duplicate_detection)
 
 
 @point("KEY-3", "KEY-8")
@@ -150,13 +163,31 @@ def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[St
     hints = hints_of(state, action, seen)
     keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
     for placed, places in placements(_tried(state, keyless), action, hints):
-        if len(places) == 1:
-            yield from store(placed, places[0], action.messages[0].id, hints[0], seen is None, action)
-        elif seen is None:
-            for order in _orders(places):
-                yield from _stored(placed, action, places, order)
-        else:
-            yield from _fitted(placed, action, places, hints)
+        for after, stored in kept(placed, action, places, hints):
+            if len(stored) == len(places):
+                yield from _entered(after, action, places, hints, seen is None)
+            else:
+                yield from _entered(after, *of_send(stored, action, places, hints), seen is None)
+
+
+def of_send(
+    stored: tuple[int, ...], action: Action, places: tuple[int, ...], hints: list[Delivery | None]
+) -> tuple[Action, tuple[int, ...], list[Delivery | None]]:
+    """The send of those of its messages alone, by their place in it."""
+    messages = tuple(action.messages[n] for n in stored)
+    return action._replace(messages=messages), tuple(places[n] for n in stored), [hints[n] for n in stored]
+
+
+def _entered(
+    state: State, action: Action, places: tuple[int, ...], hints: list[Delivery | None], strict: bool
+) -> Iterator[State]:
+    if len(places) == 1:
+        yield from store(state, places[0], action.messages[0].id, hints[0], strict, action)
+    elif strict:
+        for order in _orders(places):
+            yield from _stored(state, action, places, order)
+    else:
+        yield from _fitted(state, action, places, hints)
 
 
 def hints_of(state: State, action: Action, seen: Observed | None) -> list[Delivery | None]:

@@ -6,18 +6,25 @@ message, under two names (`messages.as_scheduled`). What happens to it meanwhile
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from ..actions import Action
 from ..clauses import clause, guard
 from ..edits import with_log
-from ..messages import Message, is_scheduled
-from ..state import FOREVER, OVERDUE, RESERVED, SCHEDULED, Entry, State
+from ..messages import Delivery, Message, is_scheduled
+from ..state import FOREVER, OVERDUE, RESERVED, SCHEDULED, Config, Entry, State, Txn
 from .norm import burn
 
 Brings = Callable[[Entry, Message], Entry]
+Kept = tuple[State, tuple[int, ...]]
+"""Which messages of a send are stored, by their place in it, and the state that knows it."""
+Screens = Callable[[State, Action, Sequence[int], Sequence[Delivery | None]], Iterator[Kept]]
+Ends = Callable[[State, Txn, int | None], Iterator[State]]
 
 _brings: Final[list[Brings]] = []
+_screens: Final[list[tuple[Callable[[Config], bool], Screens]]] = []
+_ends: Final[list[tuple[Callable[[Config], bool], Ends]]] = []
 
 
 def brings(function: Brings) -> Brings:
@@ -25,6 +32,48 @@ def brings(function: Brings) -> Brings:
     runs from the enqueued time."""
     _brings.append(function)
     return function
+
+
+def screens(where: Callable[[Config], bool]) -> Callable[[Screens], Screens]:
+    """Mark what decides, with such settings, whether a message that is accepted is stored. It is given the
+    send, the partition of each message, and where the history shows each, if it does."""
+
+    def mark(function: Screens) -> Screens:
+        _screens.append((where, function))
+        return function
+
+    return mark
+
+
+def ends_sending(where: Callable[[Config], bool]) -> Callable[[Ends], Ends]:
+    """Mark what becomes, with such settings, of the sends of a transaction that ends now: by a commit, which
+    may take effect within so much time, ns, or by a rollback (None)."""
+
+    def mark(function: Ends) -> Ends:
+        _ends.append((where, function))
+        return function
+
+    return mark
+
+
+def kept(
+    state: State, action: Action, places: Sequence[int], hints: Sequence[Delivery | None]
+) -> Iterator[Kept]:
+    """Which of a send's messages are stored once it is accepted: all, but for what a mechanism drops."""
+    for where, screen in _screens:
+        if where(state.cfg):
+            yield from screen(state, action, places, hints)
+            return
+    yield state, tuple(range(len(places)))
+
+
+def ended(state: State, txn: Txn, slack: int | None) -> Iterator[State]:
+    """The states in which the sends of the transaction that ends now are known to be over."""
+    for where, end in _ends:
+        if where(state.cfg):
+            yield from end(state, txn, slack)
+            return
+    yield state
 
 
 @clause("SCH-1", "SCH-2")

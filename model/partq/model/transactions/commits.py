@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from ..clauses import clause
 from ..edits import put, with_entry, with_part, with_txn
+from ..sequencing.entering import ended
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
 from ..settling.norm import RETURNS, apply
@@ -18,6 +19,13 @@ from ..state import FOREVER, LAGGING, Pending, State, Txn, find_number, once_vis
 @clause("TXN-5", "SEQ-3")
 def sent(state: State, txn: Txn, slack: int, strict: bool) -> Iterator[State]:
     """The messages visible, or about to be, all at once: visibility may lag behind the commit."""
+    for begun in ended(state, txn, slack):
+        left = transaction(begun, txn.name)
+        assert left is not None
+        yield from _sent(begun, left, slack, strict)
+
+
+def _sent(state: State, txn: Txn, slack: int, strict: bool) -> Iterator[State]:
     states = [state]
     for n, send in enumerate(txn.sends):
         if send.number is None:
@@ -63,6 +71,7 @@ def settled(state: State, txn: Txn) -> State:
 @clause("TXN-5", "SEQ-4")
 def rolled_back(state: State, txn: Txn) -> State:
     """The state without the transaction: nothing of it is stored, its locks are free to be used again."""
+    state = next(ended(state, txn, None))
     for send in txn.sends:
         p, number = send.part, send.number
         index = None if number is None else find_number(state.parts[p], number)

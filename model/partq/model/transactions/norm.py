@@ -18,9 +18,9 @@ from ..edits import put, with_txn
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..profiles import MAX_IDLE, SECOND
-from ..routing.norm import failed, hints_of, in_order, key_of, placements, refusals, rejected
+from ..routing.norm import failed, hints_of, in_order, key_of, of_send, placements, refusals, rejected
 from ..scheduling import norm as scheduling
-from ..sequencing.entering import reserved
+from ..sequencing.entering import kept, reserved
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
@@ -150,7 +150,9 @@ def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> 
         if set(places) != {p} and state.cfg.profile.partitioned and not may_leave(state, txn, action):
             continue
         key = txn.key if txn.key is not None else key_of(state.cfg, action.messages[0])
-        yield _pending(placed, txn._replace(part=p, key=key), action, places, hints)
+        for after, stored in kept(placed, action, places, hints):
+            one = of_send(stored, action, places, hints)
+            yield _pending(after, txn._replace(part=p, key=key), *one)
 
 
 @point("TXN-1", "TXN-2")

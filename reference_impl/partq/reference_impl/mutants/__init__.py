@@ -25,6 +25,7 @@ MECHANISMS = (
     "deadletters",
     "deferral",
     "expiry",
+    "duplicates",
     "flows",
     "assignments",
     "domains",

@@ -20,8 +20,8 @@ RUNS = [(case.name, profile) for case in ALL_CASES.values() for profile in case.
 RUNS_HERE = [(name, profile) for name, profile in RUNS if PROFILES[profile].modelled]
 
 AZURE = ("azure-standard", "azure-premium", "azure-flat")
-LATER = {"KEY-4", "TXN-3", "TXN-4", "TXN-6"}
-"""MUST rows of these groups that await mechanisms nobody has yet: duplicates, sessions, topics."""
+LATER = {"TXN-3", "TXN-4", "TXN-6"}
+"""MUST rows of these groups that await mechanisms nobody has yet: sessions, topics."""
 
 
 @pytest.mark.parametrize(("name", "profile"), RUNS_HERE)
@@ -60,7 +60,8 @@ def test_a_case_builds_the_same_storable_program_each_time(name: str, profile: s
     assert programs.from_json(programs.to_json(built)) == built
     assert built.profile == profile
     ids = [m.id for step in built.steps for m in step.args.get("messages", ())]
-    assert len(ids) == len(set(ids)), "every message needs an ID of its own"
+    again = built.entity.duplicate_detection
+    assert again or len(ids) == len(set(ids)), "every message needs an ID of its own"
 
 
 @pytest.mark.parametrize("profile", AZURE)

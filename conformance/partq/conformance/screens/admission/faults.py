@@ -18,7 +18,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import request
 from partq.conformance.screens.attribution import homes, places
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import conflicting, effective_keys
+from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT
 
@@ -66,7 +66,7 @@ class _Faults:
     def send(self, record: Record, ret: int) -> None:
         """A send or a batch."""
         messages = record.args["messages"]
-        keys = effective_keys(messages, self.facts.profile.key_rule)
+        keys = self.facts.keys_of(messages)
         if len(keys) > 1 or any(map(conflicting, messages)):
             return
         key = keys.pop()

@@ -18,7 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import key_count
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import conflicting, effective_keys
+from partq.model.messages import conflicting
 from partq.model.operations import FOR_GOOD, Outcome
 
 
@@ -43,16 +43,18 @@ def has_one_key(facts: Facts, record: Record) -> bool:
     messages = record.args["messages"]
     if len(messages) == 1:
         return not conflicting(messages[0])
-    if any(map(conflicting, messages)) or facts.entity.duplicate_detection:
+    if any(map(conflicting, messages)):
         return False
     if not facts.profile.partitioned or facts.profile.flows:
         return True
-    return key_count(record) <= 1 and len(effective_keys(messages, facts.profile.key_rule)) <= 1
+    return key_count(record) <= 1 and len(facts.keys_of(messages)) <= 1
 
 
 def _plain_send(facts: Facts, record: Record, ret: int) -> bool:
-    """One message, whose key is no question (KEY-1, KEY-2, KEY-5), while nothing is down (ROUTE-5)."""
-    alone = len(record.args["messages"]) == 1 and "txn" not in record.args
+    """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
+    nothing is down (ROUTE-5)."""
+    messages = record.args["messages"]
+    alone = len(messages) == 1 and "txn" not in record.args and len(facts.by_id[messages[0].id]) == 1
     return alone and has_one_key(facts, record) and facts.derive(Outages).quiet(record.call, ret)
 
 

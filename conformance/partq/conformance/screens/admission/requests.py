@@ -15,7 +15,7 @@ from partq.conformance.facts.index import Facts, Txn
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, enlisted_only, homes, key_count
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import Message, conflicting, effective_keys
+from partq.model.messages import Message, conflicting
 from partq.model.operations import Outcome
 
 INVALID: Final = "invalid_operation"
@@ -64,7 +64,7 @@ def _judge_batches(facts: Facts, report: Report) -> None:
         if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(record):
             continue
         ok = record.outcome == Outcome.OK
-        if key_count(record):
+        if facts.keys_of(record.args["messages"]) != {None}:
             keyed += ok
         elif ok:
             accepted += 1
@@ -83,7 +83,7 @@ def _of_keys(facts: Facts, txn: Txn) -> Iterator[tuple[str, Record, tuple[Record
     known, first = facts.derive(homes), None
     for record in (one for one in txn.sends if not txn.is_late(one)):
         messages = record.args["messages"]
-        keys = effective_keys(messages, facts.profile.key_rule)
+        keys = facts.keys_of(messages)
         if None in keys:
             if len(keys) == 1 or (len(keys) == 2 and record.outcome == Outcome.OK):
                 yield "TXN-1", record, ()

@@ -16,7 +16,6 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, homes, possibly_taken
 from partq.conformance.screens.protocol import Report
-from partq.model.messages import effective_keys
 from partq.model.operations import SETTLEMENTS, Outcome
 
 _TAKING: Final = SETTLEMENTS - {"abandon"}
@@ -121,7 +120,7 @@ class Losses:
     def _may_be_in_part(self, record: Record) -> bool:
         """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
         partitions each by itself (ROUTE-9), and of unknown outcome."""
-        keyless = effective_keys(record.args["messages"], self.facts.profile.key_rule) <= {None}
+        keyless = self.facts.keys_of(record.args["messages"]) <= {None}
         return keyless and self.facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
 
     def _judge_txn(self, txn: Txn) -> None:

@@ -15,7 +15,7 @@ from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies, homes
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.messages import Message, conflicting, effective_key
+from partq.model.messages import Message, conflicting
 from partq.model.operations import Outcome
 
 WIPING: Final = frozenset({"partition_down", "broker_kill"})
@@ -56,7 +56,7 @@ def _judge_sends(facts: Facts, report: Report, txn: Txn) -> None:
 
 def _keyless_in(facts: Facts, message: Message) -> bool:
     """Whether the message should not be in a transaction at all: then TXN-1 or KEY-3 owns it."""
-    keyless = effective_key(message, facts.profile.key_rule) is None
+    keyless = facts.key_of(message) is None
     return applies(facts, "TXN-1") and (conflicting(message) or keyless)
 
 
@@ -74,9 +74,9 @@ def of_second_key(facts: Facts, txn: Txn, record: Record) -> bool:
     """Whether the send brought in a second key, of another partition or of one not known (TXN-2)."""
     if not applies(facts, "TXN-2"):
         return False
-    rule, known = facts.profile.key_rule, facts.derive(homes)
+    known = facts.derive(homes)
     first = next((send for send in txn.sends if send.outcome == Outcome.OK), record)
-    one, other = (effective_key(send.args["messages"][0], rule) for send in (first, record))
+    one, other = (facts.key_of(send.args["messages"][0]) for send in (first, record))
     return one != other and (one not in known or known[one] != known.get(other or ""))
 
 

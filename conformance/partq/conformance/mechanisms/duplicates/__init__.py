@@ -1,0 +1,1 @@
+"""Duplicate detection (DUP), and the message ID as a key (KEY-4)."""

@@ -1,0 +1,37 @@
+"""How a broker breaks the rules on duplicates (DUP), and does not take the message ID for a key (KEY-4)."""
+
+from __future__ import annotations
+
+from ..actions import Action
+from ..departures import beyond
+from ..messages import Message, effective_key, is_copy
+from ..routing.norm import key_of, refusals
+from ..state import Sent, State, Txn
+from ..transactions.norm import may_refuse_key
+from .norm import Verdicts, copies, detects, is_dropped
+
+
+@beyond(is_dropped, "DUP-1", broken=True)
+def stored_or_lost(state: State, sent: Sent) -> Verdicts:
+    """A duplicate is stored, or what is none, though its ID was sent before, is dropped."""
+    return frozenset({True, False}) if is_copy(sent.id) else frozenset({False})
+
+
+@beyond(is_dropped, "DUP-2", broken=True)
+def dropped_for_ever(state: State, sent: Sent) -> Verdicts:
+    """A message is a duplicate however long ago the other one was sent."""
+    known = any(other.key == sent.key and other.txn is None for other in copies(state, sent))
+    return frozenset({True}) if known else frozenset()
+
+
+@beyond(refusals, "DUP-1", where=detects, broken=True)
+def duplicate_refused(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
+    """A duplicate is refused."""
+    return frozenset({True}) if any(is_copy(message.id) for message in messages) else frozenset()
+
+
+@beyond(may_refuse_key, "KEY-4", where=detects, broken=True)
+def id_is_no_key(state: State, txn: Txn, action: Action) -> bool:
+    """A message in a transaction is refused as it has no other key than its ID."""
+    rule = state.cfg.profile.key_rule
+    return any(effective_key(m, rule) is None and key_of(state.cfg, m) for m in action.messages)

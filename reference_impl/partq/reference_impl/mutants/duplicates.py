@@ -1,0 +1,79 @@
+"""Defects in duplicate detection (DUP), and in taking the message ID for a key (KEY-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..clock import Steps
+from ..duplicates import Memory
+from ..errors import Refused
+from ..faults import Faults
+from ..frontend import FrontEnd
+from ..partition import Partition
+from ..rules import PartitionedRules
+from ..store import Content
+from .registry import defect
+
+
+@defect("DUP-1", "is_known")
+def duplicates_stored(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+    """A message is stored though its ID was sent within the window."""
+    return False
+
+
+@defect("DUP-1", "is_known", profile="azure-flat")
+def forgets_what_is_gone(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+    """A message ID is remembered as long as its message is there."""
+    assert isinstance(self.partition, Partition)
+    there = any(self.name_of(stored.content) == name for stored in self.partition.store.live())
+    return there and Memory.is_known(self, name, now)
+
+
+@defect("DUP-1", "start")
+def kill_forgets_ids(self: Faults) -> None:
+    """Message IDs are forgotten when the broker is killed."""
+    for partition in self.broker.partitions:
+        if isinstance(partition.memory, Memory):
+            partition.memory.stored_at.clear()
+    Faults.start(self)
+
+
+@defect("DUP-1", "fresh", profile="azure-standard")
+def duplicate_refused(self: Memory, contents: Sequence[Content], now: int) -> list[Content]:
+    """A duplicate is refused as an invalid operation."""
+    if any(self.is_known(self.name_of(content), now) for content in contents):
+        raise Refused("invalid_operation", "the message ID was sent before")
+    return Memory.fresh(self, contents, now)
+
+
+@defect("DUP-1", "rollback", profile="azure-standard")
+def rollback_is_remembered(self: FrontEnd, name: str) -> Steps[None]:
+    """What a transaction sent is remembered though it was rolled back."""
+    txn = self.broker.transactions.get(name)
+    partition = None if txn is None else txn.partition
+    sent = [] if txn is None else txn.contents()
+    yield from FrontEnd.rollback(self, name)
+    if partition is not None:
+        partition.fresh(sent, self.clock.now)
+
+
+@defect("DUP-2", "is_known", profile="azure-standard")
+def ids_remembered_for_ever(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+    """A message ID is never new again."""
+    return name in self.stored_at
+
+
+@defect("DUP-2", "is_known", profile="azure-flat")
+def duplicates_extend_the_window(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+    """The window runs from the last duplicate."""
+    known = Memory.is_known(self, name, now)
+    if known:
+        self.remember(name, now)
+    return known
+
+
+@defect("KEY-4", "key_of")
+def id_is_no_key(self: PartitionedRules, content: Content) -> str | None:
+    """With duplicate detection, too, a message without session ID and partition key has no key."""
+    self.by_id = False
+    return PartitionedRules.key_of(self, content)
