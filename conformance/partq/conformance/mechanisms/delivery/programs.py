@@ -66,6 +66,15 @@ def _in_order_two(profile: str) -> Program:
     )
 
 
+def _out_of_turn(profile: str) -> Program:
+    """Two consumers share five messages; the second and the third are finished before the first."""
+    sends = [send("c1", message(f"m{n}", "a")) for n in range(1, 6)]
+    first, second, third = receive("c2"), receive("c3"), receive("c3")
+    finished = [complete("c3"), third, complete("c3"), complete("c2")]
+    rest = [receive("c2", 2), complete("c2", 0, 1), receive("c3", 5)]
+    return program(profile, *sends, first, second, *finished, *rest, lock_duration=HELD)
+
+
 def _excluded(profile: str) -> Program:
     sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
     holders = [receive("c2", 2), receive("c3", 3), receive("c4", 3), receive("c3", 3)]
@@ -186,6 +195,13 @@ CASES: Final = (
         AZURE,
         "Two clients receive from the same two keys by turns.",
         _in_order_two,
+    ),
+    Case(
+        "finished-out-of-turn",
+        ("RCV-3", "RCV-7"),
+        AZURE,
+        "Two consumers finish the second and third of five messages before the first.",
+        _out_of_turn,
     ),
     Case(
         "lock-excludes-others",

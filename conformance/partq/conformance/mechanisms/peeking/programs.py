@@ -22,6 +22,7 @@ from partq.conformance.workload.cases.steps import (
     walk,
 )
 from partq.conformance.workload.program import Program, Step
+from partq.model.profiles import profile as profile_named
 
 
 def _fill(count: int, keys: int = 1) -> list[Step]:
@@ -48,6 +49,12 @@ def _to_the_end(profile: str) -> Program:
     """One cursor walks through everything, comes to nothing, and goes on when more was sent."""
     walks = [*walk("c2", 6 + partitions(profile), 3), send("c1", message("late", "k0")), *walk("c2", 2, 3)]
     return program(profile, *_fill(10, 4), *walks)
+
+
+def _most_partitions(profile: str) -> Program:
+    """As many as there may be (sixteen): peeks come partition by partition, until an answer is empty."""
+    most = max(profile_named(profile).partitions or (16,))
+    return program(profile, *_fill(2 * most, most), *walk("c2", most + 8, 10), partitions=most)
 
 
 def _changes_nothing(profile: str) -> Program:
@@ -96,6 +103,13 @@ CASES: Final = (
         AZURE,
         "One cursor walks through all messages and then finds nothing.",
         _to_the_end,
+    ),
+    Case(
+        "peek-most-partitions",
+        ("PEEK-2", "PEEK-5"),
+        PARTITIONED,
+        "A walk through as many partitions as there may be shows each message once, and ends.",
+        _most_partitions,
     ),
     Case(
         "peek-changes-nothing",

@@ -18,6 +18,7 @@ from partq.conformance.workload.cases.steps import (
     receive,
     restart,
     send,
+    take,
     up,
 )
 from partq.conformance.workload.program import Program, Step
@@ -153,6 +154,24 @@ def _keyless_around(profile: str) -> Program:
     return program(profile, down(0), *sends, batch, up(0), peek("c3"))
 
 
+def _side_by_side(profile: str) -> Program:
+    """Half of the partitions are down while one client sends with keys, and another one without."""
+    count = partitions(profile)
+    keys = [f"key {n}" for n in range(count)]
+    before = [send("c1", message(f"{key} first", key)) for key in keys]
+    sends = [
+        step
+        for key in keys
+        for step in (
+            send("c1", message(f"{key} again", key), timeout=SHORT),
+            send("c2", message(f"beside {key}"), timeout=LONG),
+        )
+    ]
+    half = range(count // 2)
+    steps = (*before, peek("c3"), *map(down, half), *sends, *map(up, half))
+    return program(profile, *steps, *[peek("c3")] * count, take("c4", 3 * count))
+
+
 def _nothing_up(profile: str) -> Program:
     every = range(partitions(profile))
     return program(
@@ -271,6 +290,13 @@ CASES: Final = (
         PARTITIONED,
         "Nothing is accepted while no partition is up, and everything is again afterwards.",
         _nothing_up,
+    ),
+    Case(
+        "outage-amid-senders",
+        ("ROUTE-5", "ROUTE-6"),
+        PARTITIONED,
+        "While half of the partitions are down keyed and keyless messages are sent side by side.",
+        _side_by_side,
     ),
     Case(
         "keyless-balance",

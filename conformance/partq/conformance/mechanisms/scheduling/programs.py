@@ -206,6 +206,23 @@ def _cancelled(profile: str) -> Program:
     )
 
 
+def _time_out(profile: str) -> Program:
+    """A workflow schedules its own time-out, twice: it is done in time, and cancels it; then too late."""
+    return program(
+        profile,
+        _schedules("c1", message("first time-out", "w"), delay=LATER),
+        send("c2", message("first result", "w")),
+        take("c1", 5),
+        _cancels("c1", 0),
+        _schedules("c1", message("second time-out", "w"), delay=LATER),
+        pass_time(LATER + 3 * SECOND),
+        send("c2", message("second result", "w")),
+        take("c1", 5),
+        _cancels("c1", 1),
+        take("c1", 5),
+    )
+
+
 def _void(profile: str) -> Program:
     """Once a message is active its old number is void, and cancels nothing."""
     return program(
@@ -276,6 +293,13 @@ CASES: Final = (
         AZURE,
         "A message that is cancelled in time never comes.",
         _cancelled,
+    ),
+    Case(
+        "workflow-time-out",
+        ("SCH-1", "SCH-3"),
+        AZURE,
+        "A workflow schedules its own time-out, and cancels it in time, and too late.",
+        _time_out,
     ),
     Case(
         "scheduled-void",

@@ -9,6 +9,7 @@ from partq.conformance.workload.cases.steps import (
     AZURE,
     PARTITIONED,
     abandon,
+    apart,
     message,
     pass_time,
     peek,
@@ -64,6 +65,17 @@ def _keeps(profile: str) -> Program:
     )
 
 
+def _tickets(profile: str) -> Program:
+    """Buyers ask for tickets of two events; the seller of each serves them in the order of their arrival."""
+    buyers = ("c1", "c2", "c3", "c1", "c2", "c3")
+    sends = [
+        send(buyer, message(f"{event} {n} of {buyer}", event))
+        for n, buyer in enumerate(buyers)
+        for event in ("concert", "play")
+    ]
+    return program(profile, *sends, peek("c4"), *apart(*[take("c5", 2)] * 2, *[take("c6", 2)] * 4))
+
+
 CASES: Final = (
     Case(
         "numbers",
@@ -85,6 +97,13 @@ CASES: Final = (
         AZURE,
         "Three clients send at the same time.",
         _at_once,
+    ),
+    Case(
+        "tickets-in-order-of-arrival",
+        ("SEQ-1", "SEQ-4", "SEQ-7"),
+        AZURE,
+        "Who asked first for a ticket of an event gets it first.",
+        _tickets,
     ),
     Case(
         "numbers-after-restart",
