@@ -60,7 +60,8 @@ def questions(history: History) -> None:
     everything = ByEntity(history)
     for entity in Reading(history).entities:
         name = entity.name
-        if unmodelled(history.header, everything.of(name)) is None and name not in everything.topics:
+        why = unmodelled(history.header, everything.of(name), entity.entity)
+        if why is None and name not in everything.topics:
             entity.question()
 
 

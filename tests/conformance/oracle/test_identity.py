@@ -115,15 +115,15 @@ def test_an_id_that_looks_like_a_birth_is_ambiguous() -> None:
 
 
 def test_the_rules_on_scheduled_messages_are_met_where_one_is_scheduled() -> None:
-    assert "SCH-1" in unmet(history("p send m1", "azure-flat").records)
+    assert "SCH-1" in unmet(history("p send m1", "azure-flat"))
     for line in ("p send m1 at=9s", "p schedule m1 at=9s", "p cancel_scheduled 1 -> error not_found"):
-        assert "SCH-1" not in unmet(history(line, "azure-flat").records)
+        assert "SCH-1" not in unmet(history(line, "azure-flat"))
 
 
 def test_the_rule_on_deferred_messages_is_met_where_one_is_deferred_or_asked_for() -> None:
-    assert "RCV-10" in unmet(history("p send m1", "azure-flat").records)
+    assert "RCV-10" in unmet(history("p send m1", "azure-flat"))
     for line in ("p defer l", "p receive_deferred 1 -> error not_found"):
-        assert "RCV-10" not in unmet(history(line, "azure-flat").records)
+        assert "RCV-10" not in unmet(history(line, "azure-flat"))
 
 
 def test_a_number_names_the_message_that_is_shown_with_it() -> None:
