@@ -45,7 +45,7 @@ def test_a_finding_of_the_screens_is_shrunk_without_the_judge(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("mutant", "rule", "trace"), [("numbers-skipped", "SEQ-4", 0), ("two-keys-in-transaction", "TXN-2", 6)]
+    ("mutant", "rule", "trace"), [("numbers-skipped", "SEQ-4", 0), ("two-keys-in-transaction", "TXN-2", 29)]
 )
 def test_the_smallest_program_still_tells_a_mended_broker(mutant: str, rule: str, trace: int) -> None:
     """Two sends show a gap, but without one nothing says that they were in one partition."""

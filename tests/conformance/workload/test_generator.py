@@ -14,8 +14,9 @@ def test_every_phrase_has_a_weight_in_a_theme_and_every_theme_a_profile() -> Non
 
 
 def test_a_mechanism_is_a_theme_where_its_rule_binds() -> None:
-    assert {"scheduling", "deferral", "expiry"} <= {*themes.themes_of(profile("azure-premium"))}
-    assert not {"scheduling", "deferral", "expiry"} & {*themes.themes_of(profile("partitioned-queue"))}
+    of_rules = {"scheduling", "deferral", "expiry", "deadletters"}
+    assert of_rules <= {*themes.themes_of(profile("azure-premium"))}
+    assert not of_rules & {*themes.themes_of(profile("partitioned-queue"))}
 
 
 def test_every_fault_and_mechanism_is_paired() -> None:

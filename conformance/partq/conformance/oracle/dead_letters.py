@@ -20,7 +20,7 @@ from partq.conformance.oracle.effects import Effect, appearances_of
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS, LOOKS, SETTLES
 from partq.model.actions import BURY, Action, Observed
-from partq.model.deadletters.norm import EXCEEDED
+from partq.model.deadletters.norm import OWN
 from partq.model.messages import Delivery, Message, as_active, as_dead, is_dead
 from partq.model.operations import DEAD_LETTER, OPS, Outcome
 from partq.model.profiles import Profile, requirements_of
@@ -44,9 +44,6 @@ def in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tupl
         raise Ambiguous("a message bears the name of a birth")
     locks = {d.lock for r in records if r.entity == dead and r.op in DELIVERS for d in r.messages}
     mine = [r for r in records if r.entity == dead or not locks.isdisjoint(r.lock_tokens)]
-    timed = {m.id for r in records for m in r.args.get("messages", ()) if m.ttl is not None}
-    if any(shown.id in timed for record in mine for shown in record.messages):
-        raise Ambiguous("a dead letter had a time to live, of whose end nothing is modelled there")
     looks = any(record.op in LOOKS for record in mine)
     if looks and family.shows_seq and any(shown.seq is None for r in mine for shown in r.messages):
         raise Ambiguous("a dead letter is shown without its number, and the queue is peeked")
@@ -117,7 +114,7 @@ def _given(records: Sequence[Record]) -> Reasons:
 def _told(reason: str | None, given: frozenset[str | None]) -> str | None:
     """The reason, if it tells whether the holder set the message aside or the broker did."""
     by_holder = ANY in given or reason in given
-    return None if by_holder and (ANY in given or reason == EXCEEDED) else reason
+    return None if by_holder and (ANY in given or reason in OWN) else reason
 
 
 def wrong_reason(records: Sequence[Record]) -> tuple[int, str] | None:
@@ -136,6 +133,6 @@ def _wrong(shown: Delivery, given: Reasons, known: dict[str, str]) -> str:
     reasons = given.get(id, frozenset())
     if known.setdefault(id, reason) != reason:
         return f"{id!r} was dead-lettered for {known[id]!r}, and is shown with {reason!r}"
-    if ANY in reasons or reason in reasons or reason == EXCEEDED:
+    if ANY in reasons or reason in reasons or reason in OWN:
         return ""
     return f"{id!r} is shown as dead-lettered for {reason!r}, which nobody gave as the reason"

@@ -18,7 +18,7 @@ from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import PHRASES, THEMES, themes_of
+from partq.conformance.workload.themes import PHRASES, THEMES, WEARS, themes_of
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -113,7 +113,7 @@ def _entity(family: Profile, theme: str, source: Source) -> Entity:
         delay = (0, 1, 5)[source.below(3)] * SECOND
         return Entity(partitions=partitions, rebalance_delay=delay)
     cap = (None, 2, 5)[source.below(3)] if theme == CAPPED else None
-    tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme == "locks" else USUAL
+    tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme in WEARS else USUAL
     return Entity(partitions=partitions, seq_start=start, peek_cap=cap, max_delivery_count=tries)
 
 

@@ -31,6 +31,9 @@ _GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(),)
 THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.weights for theme in _GIVEN}}
 """Theme -> its weights. A program has one theme, chosen among those of its profile."""
 
+WEARS: Final = frozenset({"locks", *(theme.name for theme in _GIVEN if theme.wears)})
+"""The themes in which an entity may allow few deliveries."""
+
 
 def themes_of(family: Profile) -> tuple[str, ...]:
     """The themes of a profile's programs, each as often as it stands here."""

@@ -14,11 +14,13 @@ Weights = Mapping[str, int]
 
 
 class Theme(NamedTuple):
-    """What programs about a mechanism do, on profiles that the ``rule`` binds."""
+    """What programs about a mechanism do, on profiles that the ``rule`` binds. ``wears``: their entities may
+    allow few deliveries."""
 
     name: str
     rule: str
     weights: Weights
+    wears: bool = False
 
 
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)

@@ -8,7 +8,6 @@ from ..actions import Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import freed
-from ..messages import as_dead
 from ..state import NARROWLY, Entry, State
 from .norm import STORED, buried, bury, dead_lettered, places_of
 
@@ -22,8 +21,8 @@ def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
         if entry.status in STORED:
-            yield from buried(put(state, p, index, None), p, as_dead(entry.id), shown)
-            yield from buried(state, p, as_dead(entry.id), shown)
+            yield from buried(put(state, p, index, None), p, entry, shown)
+            yield from buried(state, p, entry, shown)
 
 
 @instead(dead_lettered, "RCV-9", broken=True, where=lambda cfg: NARROWLY not in cfg.waived)

@@ -15,7 +15,7 @@ from typing import Final
 from ..actions import BURY, OK, Action, Answer, Observed
 from ..clauses import clause, guard, point
 from ..edits import put, with_part
-from ..locks.norm import exhausted, parting
+from ..locks.norm import exhausted, outlived, parting
 from ..messages import Delivery, as_dead
 from ..operations import DEAD_LETTER
 from ..sequencing.norm import counter_of, home
@@ -24,6 +24,7 @@ from ..state import (
     BACK,
     CACHED,
     DEFERRED,
+    FOREVER,
     FRESH,
     LAGGING,
     LOCKED,
@@ -44,6 +45,12 @@ Place = tuple[int, int]
 EXCEEDED: Final = "MaxDeliveryCountExceeded"
 """The reason of what was delivered too often."""
 
+EXPIRED: Final = "TTLExpiredException"
+"""The reason of what is dead-lettered since its time to live ended, where the entity has it so."""
+
+OWN: Final = frozenset({EXCEEDED, EXPIRED})
+"""The reasons that the broker gives."""
+
 STORED: Final = frozenset({LAGGING, FRESH, CACHED, LOCKED, BACK, DEFERRED})
 """The statuses of what too many deliveries may set aside."""
 
@@ -62,7 +69,7 @@ def bury(state: State, action: Action, seen: Observed | None) -> Steps:
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
         if leaves(state, entry, action.slack) and tells_why(state, entry, shown):
-            yield from buried(put(state, p, index, None), p, as_dead(entry.id), shown)
+            yield from buried(put(state, p, index, None), p, entry, shown)
 
 
 def places_of(state: State, action: Action) -> list[Place]:
@@ -77,10 +84,13 @@ def places_of(state: State, action: Action) -> list[Place]:
 
 @clause("RCV-9")
 def leaves(state: State, entry: Entry, slack: int) -> bool:
-    """Whether the message may be set aside: by its holder, or by as many deliveries as the entity allows."""
+    """Whether the message may be set aside: by its holder, by as many deliveries as the entity allows, or
+    since its time to live ended."""
     if entry.status == PARTING:
         return True
-    return entry.status in STORED and exhausted(state, entry, state.now + slack, state.cfg.limit)
+    reach = state.now + slack
+    worn_out = exhausted(state, entry, reach, state.cfg.limit)
+    return entry.status in STORED and (worn_out or outlived(state, entry, reach))
 
 
 @guard("RCV-9")
@@ -89,13 +99,15 @@ def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
     the reader's business."""
     if shown is None or shown.reason is None:
         return True
-    by_holder = entry.status == PARTING and entry.tries <= state.cfg.limit
-    return by_holder is not (shown.reason == EXCEEDED)
+    if entry.status == PARTING and entry.tries <= state.cfg.limit:
+        return shown.reason not in OWN
+    return shown.reason == EXCEEDED or (shown.reason == EXPIRED and entry.life is not None)
 
 
-@clause("SEQ-2", "SEQ-6")
-def buried(state: State, p: int, id: str, shown: Delivery | None) -> Steps:
-    """The state in which that message lies in the dead-letter queue, in partition ``p`` of the entity."""
+@clause("SEQ-2", "SEQ-6", "RCV-15")
+def buried(state: State, p: int, moved: Entry, shown: Delivery | None) -> Steps:
+    """The state in which that message lies in the dead-letter queue, in partition ``p`` of the entity. It has
+    no end of its time to live there."""
     there = p + state.cfg.entity.partitions
     known, wanted = (True, None) if shown is None else home(state.cfg, shown)
     if not known or wanted not in (None, there):
@@ -105,7 +117,9 @@ def buried(state: State, p: int, id: str, shown: Delivery | None) -> Steps:
     number = part.next if seq is None else _number(state.cfg, part, seq)
     if not is_free(state, part, number):
         return
-    entry = Entry(number, id, BACK, UNCOUNTED, state.now if state.cfg.hindsight else 0)
+    entry = Entry(number, as_dead(moved.id), BACK, UNCOUNTED, state.now if state.cfg.hindsight else 0)
+    if moved.life is not None:
+        entry = entry._replace(at=(0, 0), life=(FOREVER, FOREVER))
     log = tuple(sorted((*part.log, entry), key=lambda one: one.number))
     yield OK, with_part(state, there, part._replace(next=max(part.next, number + 1), log=log))
 

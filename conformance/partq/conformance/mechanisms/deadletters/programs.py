@@ -1,0 +1,270 @@
+"""What programs do with dead letters, set aside by their holder or worn out: phrases, the theme, and directed
+cases (RCV-9, and RCV-2 and RCV-6 there, on the azure profiles)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.steps import (
+    AZURE,
+    abandon,
+    begin,
+    commit,
+    complete,
+    dead,
+    dead_letter,
+    message,
+    pass_time,
+    peek,
+    program,
+    receive,
+    restart,
+    rollback,
+    send,
+)
+from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import send as send_any
+from partq.conformance.workload.program import Program
+from partq.conformance.workload.weights import Theme
+from partq.model.operations import DEAD_LETTER, ENV
+from partq.model.profiles import SECOND
+
+REASONS: Final = ("poison", "poison", "spoilt")
+
+
+def _dead_letter(draft: Draft, client: str, *pick: int, **more: Any) -> None:
+    """The reason is mostly given."""
+    reason = {} if draft.chance(5) else {"reason": REASONS[draft.source.below(len(REASONS))]}
+    draft.add(client, DEAD_LETTER, pick=list(pick), **reason, **more)
+
+
+def _browse_dead(draft: Draft, client: str) -> None:
+    place = ("start", "start", "cursor")[draft.source.below(3)]
+    draft.add(client, "peek", max=(1, 8, 8)[draft.source.below(3)], entity=DEAD_LETTER, **{"from": place})
+
+
+def _receive_dead(draft: Draft, client: str) -> None:
+    mode = {"mode": "receive_and_delete"} if draft.chance(5) else {}
+    most = 1 + draft.source.below(3)
+    draft.add(client, "receive", max=most, timeout=SECOND, entity=DEAD_LETTER, **mode)
+
+
+def _settle_dead(draft: Draft, client: str) -> None:
+    op = ("complete", "complete", "abandon", "abandon", "renew_lock")[draft.source.below(5)]
+    draft.add(client, op, pick=[draft.source.below(3)], dead=True)
+
+
+def _set_aside(draft: Draft) -> None:
+    first = draft.source.below(6)
+    _dead_letter(draft, draft.client(), *([first] if draft.source.below(4) else [first, first + 1]))
+
+
+def _look(draft: Draft) -> None:
+    _browse_dead(draft, draft.client())
+
+
+def _take(draft: Draft) -> None:
+    """A dead letter is received, and mostly settled."""
+    client = draft.client()
+    _receive_dead(draft, client)
+    if draft.source.below(4):
+        _settle_dead(draft, client)
+
+
+def _buried(draft: Draft) -> None:
+    """Set aside, shown, and received there, by two clients."""
+    client = draft.client()
+    draft.add(client, "receive", max=1 + draft.source.below(3), timeout=SECOND)
+    _dead_letter(draft, client, 0, 1)
+    if draft.chance(2):
+        _look(draft)
+    _receive_dead(draft, client)
+    if draft.chance(2):
+        _receive_dead(draft, draft.client())
+    _settle_dead(draft, client)
+    _look(draft)
+
+
+def _worn_out(draft: Draft) -> None:
+    """Delivered as often as the entity allows, and looked for in both queues."""
+    client = draft.client()
+    for _ in range(min(draft.entity.max_delivery_count, 4)):
+        draft.add(client, "receive", max=2, timeout=SECOND)
+        draft.add(client, "abandon", pick=[0, 1])
+    draft.add(draft.client(), "receive", max=2, timeout=SECOND)
+    _look(draft)
+
+
+def _outlasted(draft: Draft) -> None:
+    """The lock on a dead letter runs out."""
+    client = draft.client()
+    _receive_dead(draft, client)
+    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    _receive_dead(draft, draft.client())
+    _settle_dead(draft, client)
+    _look(draft)
+
+
+def _survives(draft: Draft) -> None:
+    """Dead letters outlast the broker."""
+    client = draft.client()
+    _dead_letter(draft, client, draft.source.below(3))
+    _receive_dead(draft, client)
+    draft.add(ENV, "broker_kill")
+    draft.add(ENV, "broker_start")
+    _look(draft)
+
+
+def _together(draft: Draft) -> None:
+    """Dead-lettered in a transaction, which is committed or not."""
+    client = draft.client()
+    send_any(draft)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(client, "begin")
+    _dead_letter(draft, client, draft.source.below(3), txn=True)
+    if draft.chance(2):
+        _look(draft)
+    draft.add(client, "commit" if draft.chance(2) else "rollback")
+    _look(draft)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "dead_letter": _set_aside,
+    "look_at_dead": _look,
+    "take_dead": _take,
+    "buried": _buried,
+    "worn_out": _worn_out,
+    "dead_outlasted": _outlasted,
+    "dead_survives": _survives,
+    "dead_together": _together,
+}
+"""Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "deadletters",
+    rule="RCV-9",
+    weights={
+        "dead_letter": 8,
+        "look_at_dead": 5,
+        "take_dead": 8,
+        "buried": 8,
+        "worn_out": 4,
+        "dead_outlasted": 3,
+        "dead_survives": 2,
+        "dead_together": 4,
+        "mortal": 3,
+        "a_while": 2,
+        "send": 24,
+        "receive": 14,
+        "complete": 5,
+        "abandon": 5,
+        "stale": 2,
+        "peek": 4,
+        "advance": 2,
+        "outage": 2,
+        "front_end": 1,
+    },
+    wears=True,
+)
+"""Messages in the dead-letter queue: how they come there, and what becomes of them."""
+
+
+def _by_its_holder(profile: str) -> Program:
+    """Set aside for a reason, passed by a later message, received and completed in the dead-letter queue."""
+    return program(
+        profile,
+        *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
+        receive("c1"),
+        dead_letter("c1"),
+        receive("c2", 5),
+        complete("c2"),
+        dead(peek("c2")),
+        dead(receive("c1")),
+        dead(complete("c1")),
+        dead(peek("c2", start="start")),
+    )
+
+
+def _too_often(profile: str) -> Program:
+    """Given back as often as the entity allows, and once more."""
+    tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
+    return program(
+        profile, send("c1", message("m1", "a")), *tries, receive("c2"), dead(peek("c2")), dead(receive("c2"))
+    )
+
+
+def _locked(profile: str) -> Program:
+    """A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
+    down, up = restart()
+    again = dead(receive("c1"))
+    return program(
+        profile,
+        send("c1", message("m1", "a")),
+        receive("c1"),
+        dead_letter("c1"),
+        again,
+        dead(receive("c2")),
+        dead(abandon("c1")),
+        again,
+        pass_time(),
+        again,
+        down,
+        up,
+        dead(peek("c2")),
+        pass_time(),
+        again,
+        dead(complete("c1")),
+    )
+
+
+def _in_transaction(profile: str) -> Program:
+    """Dead-lettered in a transaction: at its commit, and not after a rollback."""
+    return program(
+        profile,
+        send("c1", message("m1", "a")),
+        receive("c1"),
+        begin("c1"),
+        dead_letter("c1", txn=True),
+        rollback("c1"),
+        dead(peek("c2")),
+        begin("c1"),
+        dead_letter("c1", txn=True),
+        commit("c1"),
+        dead(peek("c2", start="start")),
+        dead(receive("c1")),
+        dead(complete("c1")),
+    )
+
+
+CASES: Final = (
+    Case(
+        "dead-lettered",
+        ("RCV-2",),
+        AZURE,
+        "A message that its holder dead-letters moves to the dead-letter queue with the reason.",
+        _by_its_holder,
+    ),
+    Case(
+        "dead-letter-worn-out",
+        ("RCV-9",),
+        AZURE,
+        "A message that was delivered too often is in the dead-letter queue, and says so.",
+        _too_often,
+    ),
+    Case(
+        "dead-letter-lock",
+        ("RCV-2",),
+        AZURE,
+        "A lock holds in the dead-letter queue, too, and nothing there is lost when it ends.",
+        _locked,
+    ),
+    Case(
+        "dead-letter-transaction",
+        ("TXN-5",),
+        AZURE,
+        "A message is dead-lettered at the commit of the transaction, or not at all.",
+        _in_transaction,
+    ),
+)
