@@ -28,7 +28,7 @@ from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect
 from partq.reference_impl.store import Store
 
 CORE = (
-    [f"KEY-{n}" for n in (1, 2, 3, 5, 7, 8, 9)]
+    [f"KEY-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)]
     + [f"ROUTE-{n}" for n in (1, 2, 5, 6, 7, 8)]
     + [f"SEQ-{n}" for n in range(1, 8)]
     + [f"RCV-{n}" for n in (1, 2, 3, 6, 7, 8, 9, 10, 12, 13, 14, 15)]
@@ -37,6 +37,7 @@ CORE = (
     + [f"REB-{n}" for n in (1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15)]
     + [f"ORD-{n}" for n in (1, 2, 3)]
     + [f"SCH-{n}" for n in (1, 2, 3, 4, 6)]
+    + [f"DUP-{n}" for n in (1, 2)]
 )
 """The rules that have to be kept, of what the suite covers so far: each needs a broker that breaks it, and
 another one that is set aside (`held_out`)."""
