@@ -234,6 +234,16 @@ def test_a_commit_may_find_its_lock_lost() -> None:
     assert not explains(failed, receive(), seen("x", delivery_count=0))
 
 
+def test_a_commit_settles_nothing_by_a_lock_that_somebody_else_has_a_new_one_for() -> None:
+    state = after(prem(), send("x", key="k", only=0), advance(D))
+    [state] = explains(state, receive(), seen("x", lock="l", delivery_count=0))
+    state = after(state, txn("begin"), complete("l", txn="t"), advance(2 * D))
+    [again] = explains(state, receive(), seen("x", lock="m", delivery_count=1))
+    assert explains(state, txn("commit"))
+    assert not explains(again, txn("commit"))
+    assert explains(again, txn("commit"), error="lock_lost")
+
+
 def test_a_lock_refused_as_lost_in_a_transaction_settles_nothing_more() -> None:
     state = after(prem(hindsight=1), send("x", key="k", only=0), advance(D))
     [state] = explains(state, receive(), seen("x", lock="l", delivery_count=0))

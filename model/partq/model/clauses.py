@@ -33,11 +33,12 @@ def clause(*ids: str) -> Callable[[F], F]:
     return mark
 
 
-def guard(id: str) -> Callable[[P], P]:
-    """Mark a predicate as the clause of this one requirement: true, also where that does not bind."""
+def guard(*ids: str) -> Callable[[P], P]:
+    """Mark a predicate as the clause of these requirements: true, also where one of them does not bind."""
+    waived = " or ".join(f"not {{cfg}}.forbids(ids[{n}])" for n in range(len(ids)))
 
     def mark(function: P) -> P:
-        return _called(clause(id)(function), "function({args}) or not {cfg}.forbids(id)", id)
+        return _called(clause(*ids)(function), f"function({{args}}) or {waived}", ids)
 
     return mark
 
@@ -54,12 +55,12 @@ def point(*ids: str) -> Callable[[F], F]:
     return mark
 
 
-def _called(function: F, way: str, id: str = "") -> F:
+def _called(function: F, way: str, ids: tuple[str, ...] = ()) -> F:
     """The function, called in this way. It is made of text: a call by ``*args`` takes three times as long."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     cfg = names[0] if names[0] == "cfg" else f"{names[0]}.cfg"
     way = way.format(args=", ".join(names), cfg=cfg)
-    made = eval(f"lambda function, id: lambda {', '.join(names)}: {way}")(function, id)
+    made = eval(f"lambda function, ids: lambda {', '.join(names)}: {way}")(function, ids)
     made.__defaults__ = function.__defaults__
     return cast(F, wraps(function)(made))
 

@@ -119,7 +119,7 @@ def _committed(state: State, txn: Txn, slack: int, left: tuple[Pending, ...]) ->
         return
     send = left[0]
     sent = next((one for one in state.sent if one.id == send.id), None)
-    if sent is None:  # it was not accepted, but for a rule that is waived
+    if sent is None:  # its ID is not remembered
         yield from _committed(state, txn, slack, left[1:])
         return
     stored = sent._replace(txn=None, at=(sent.at[0], state.now + slack))

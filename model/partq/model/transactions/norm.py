@@ -308,9 +308,11 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
             yield failure(BROKEN_TXN), after
     serves = not out or (state.cfg.serving and stores_in_service(state, txn))
     if serves and not txn.doomed:
-        for after in sent(state, txn, action.slack, seen is None):
-            for cancelled in _cancelled(settled(after, txn), txn, action):
-                yield OK, with_txn(cancelled, txn.name, None)
+        reach = None if seen is None else state.now + action.slack
+        for before in _without_new_locks(state, txn, reach):
+            for after in sent(before, txn, action.slack, seen is None):
+                for cancelled in _cancelled(settled(after, txn), txn, action):
+                    yield OK, with_txn(cancelled, txn.name, None)
 
 
 def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
@@ -338,6 +340,32 @@ def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
 def stores_in_service(state: State, txn: Txn) -> bool:
     """Whether all partitions that the commit stores messages in are up. Settling in others is free."""
     return all(is_up(state, send.part) for send in txn.sends)
+
+
+def _without_new_locks(state: State, txn: Txn, reach: int | None) -> Iterator[State]:
+    """The states in which nobody else holds what the transaction settles: locks given anew meanwhile have
+    ended by themselves (by ``reach``; None: that is a step of its own)."""
+    if settles_by_its_locks(state, txn):
+        yield state
+    elif reach is not None:
+        for after in lost(state, _locked_anew(state, txn)[0], reach):
+            yield from _without_new_locks(after, txn, reach)
+
+
+@guard("RCV-6", "RCV-8")
+def settles_by_its_locks(state: State, txn: Txn) -> bool:
+    """Whether nothing that the transaction settles was locked anew meanwhile, for somebody else."""
+    return not _locked_anew(state, txn)
+
+
+def _locked_anew(state: State, txn: Txn) -> list[Place]:
+    found: list[Place] = []
+    for _, p, number, token in txn.settles:
+        index = find_number(state.parts[p], number)
+        lock = None if index is None else state.parts[p].log[index].lock
+        if index is not None and lock is not None and lock.token != token:
+            found.append((p, index))
+    return found
 
 
 def _may_fail(state: State, txn: Txn, out: bool) -> bool:
