@@ -246,11 +246,12 @@ class Txn(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A message that was accepted, with its key. ``at``: its enqueued time lies between, ns. ``txn``: the
-    open transaction that it is part of."""
+    """A message that was accepted, with its key and partition. ``at``: its enqueued time lies between, ns.
+    ``txn``: the open transaction that it is part of."""
 
     id: str
     key: str | None
+    part: int
     at: tuple[int, int]
     txn: str | None = None
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from partq.conformance.evaluation.decision import Decider
+from corpus import Entry, corpus
+from partq.conformance.evaluation.decision import Decider, check_history
 from partq.conformance.evaluation.reasons import reason
 from partq.conformance.history.notation import history
 from partq.conformance.verdict import Finding
@@ -216,3 +219,15 @@ def test_of_two_rules_the_one_that_the_shortest_prefix_shows_is_named() -> None:
         "p send m2\np receive 1 delete -> m2#2\nq receive 1 delete -> m2#2",
     )
     assert finding.requirements == ("RCV-6",)
+
+
+BORN_AGAIN = [
+    entry for name, entry in corpus().items() if re.match("(duplicates|scheduling|deadletters)/bad", name)
+]
+
+
+@pytest.mark.parametrize("entry", BORN_AGAIN, ids=[entry.name for entry in BORN_AGAIN])
+def test_messages_have_the_names_that_the_history_gives_them(entry: Entry) -> None:
+    found = [finding for verdict in check_history(entry.history).values() for finding in verdict.findings]
+    assert found
+    assert not any("~" in finding.detail + finding.allowed for finding in found)

@@ -15,7 +15,7 @@ from partq.conformance.oracle.rebalances import Target
 from partq.conformance.oracle.roles import DELIVERS, LOOKS
 from partq.model.actions import Action, Answer, Observed
 from partq.model.machine import explain, internal, steps
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, message_id
 from partq.model.operations import CLOCK, OPS, UNDOES, Outcome
 from partq.model.peeking.observed import unseen
 from partq.model.profiles import OrderDomain
@@ -163,7 +163,7 @@ def _in_words(answer: Answer, shows: bool) -> str:
         return f"error: {' or '.join(sorted(answer.errors))}"
     if not shows:
         return "ok"
-    return f"ok: {', '.join(message.id for message in answer.messages) or 'nothing shown'}"
+    return f"ok: {', '.join(message_id(one.id) for one in answer.messages) or 'nothing shown'}"
 
 
 def _struck(state: State, partition: int | None) -> bool:

@@ -60,7 +60,7 @@ def _told(
     n, left = left[0], left[1:]
     message = action.messages[n]
     span = state.now - action.early, state.now + action.slack
-    sent = Sent(message.id, key_of(state.cfg, message), span, action.txn)
+    sent = Sent(message.id, key_of(state.cfg, message), places[n], span, action.txn)
     verdicts = is_dropped(state, sent)
     if True in verdicts and hints[n] is None:
         yield from _told(burn(state, places[n], "", 1), action, places, hints, left, kept)
