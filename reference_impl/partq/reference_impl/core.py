@@ -130,6 +130,8 @@ class Core:
     def accept(self, partition: Holder, contents: Sequence[Content], since: int | None = None) -> None:
         """Store messages, and tell those who wait. ``since``: when the broker got them."""
         contents = partition.fresh(contents, self.clock.now)
+        if not contents:
+            return
         if since is not None:
             self.stamp(partition, len(contents), since)
         partition.accept(contents, self.clock.now)
