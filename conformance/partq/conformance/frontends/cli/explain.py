@@ -139,6 +139,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
     screens = [screen for screen in ALL if requirement.id in screen.requirements]
     cases = [case for case in ALL_CASES.values() if requirement.id in case.requirements]
     mutants = [name for name, mutant in MUTANTS.items() if mutant.breaks == requirement.id]
+    own = f"/{requirement.mechanism}/"
     return {
         "profiles": [", ".join(_profiles(requirement))],
         "sources": list(_sources(requirement)),
@@ -151,7 +152,9 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
         ],
         f"mechanism {requirement.mechanism}": list(files_of(requirement.mechanism)),
         "clauses": [_clause(name) for name in clauses.of(requirement.id)] or ["none"],
-        "deviations": sorted(map(_at, departures.of(requirement.id))),
+        "deviations": sorted(
+            map(_at, departures.of(requirement.id)), key=lambda place: (own not in place, place)
+        ),
         "screens": [f"{_place(one.check)} {one.name}" for one in screens] or ["none: not implemented"],
         "cases": [", ".join(case.name for case in cases) or "none"],
         "mutants": [", ".join(mutants) or "none"],
