@@ -339,9 +339,9 @@ def test_writes_that_are_not_one_transaction_are_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def write(self: File) -> None:
-        for _, store in self.stores:
-            store.write()
-            store.is_written()
+        for one in self.kept:
+            one.write(self.db)
+            one.is_written()
 
     monkeypatch.setattr(File, "write", write)
     assert any("torn" in found for found in contradictions(tmp_path, range(2 * KILLS)))

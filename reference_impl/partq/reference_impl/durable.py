@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from .broker import Broker, Parts
 from .clock import Clock, Steps
@@ -46,11 +46,10 @@ SERIAL_BITS: Final = 32
 class DurableStore(Store):
     """The messages of one queue in a partition's file. What is ``hidden`` is not kept: nobody accepted it."""
 
-    __slots__ = ("_changed", "_db", "_queue", "_written")
+    __slots__ = ("_changed", "_queue", "_written")
 
-    def __init__(self, bits: int, start: int, name: int, db: sqlite3.Connection, queue: str) -> None:
+    def __init__(self, bits: int, start: int, name: int, queue: str) -> None:
         super().__init__(bits, start, name)
-        self._db = db
         self._queue = queue
         self._changed: dict[int, Stored] = {}
         self._written: tuple[int, ...] = ()
@@ -77,16 +76,16 @@ class DurableStore(Store):
         super().delete(stored)
         self.keep(stored)
 
-    def write(self) -> None:
+    def write(self, db: sqlite3.Connection) -> None:
         """Put what changed into the file's open transaction. Raises `sqlite3.Error`."""
         counters = str(self._counter), self._orders, self.latest
-        self._db.execute("REPLACE INTO counters VALUES (?, ?, ?, ?)", (self._queue, *counters))
+        db.execute("REPLACE INTO counters VALUES (?, ?, ?, ?)", (self._queue, *counters))
         for place, stored in self._changed.items():
             if stored.gone or stored.hidden:
-                self._db.execute("DELETE FROM messages WHERE queue = ? AND place = ?", (self._queue, place))
+                db.execute("DELETE FROM messages WHERE queue = ? AND place = ?", (self._queue, place))
             else:
                 row = (self._queue, *_row(stored))
-                self._db.execute(f"REPLACE INTO messages VALUES ({', '.join('?' * len(row))})", row)
+                db.execute(f"REPLACE INTO messages VALUES ({', '.join('?' * len(row))})", row)
 
     def has_changed(self) -> bool:
         """Whether something is to be written."""
@@ -97,15 +96,15 @@ class DurableStore(Store):
         self._changed.clear()
         self._written = self._counter, self._orders, self.latest
 
-    def load(self, partition: Partition, now: int) -> None:
+    def load(self, db: sqlite3.Connection, partition: Partition, now: int) -> None:
         """Forget all that is in memory, and be what the file says. Locks are lost, those whose time was over
         have ended before. Raises `sqlite3.Error`."""
         for stored in self._log:
             stored.gone = True
-        rows = self._found("SELECT * FROM messages WHERE queue = ? ORDER BY place")
+        rows = self._found(db, "SELECT * FROM messages WHERE queue = ? ORDER BY place")
         self._log = [_stored(row, partition) for row in rows]
         self._holes = 0
-        for _, counter, orders, latest in self._found("SELECT * FROM counters WHERE queue = ?"):
+        for _, counter, orders, latest in self._found(db, "SELECT * FROM counters WHERE queue = ?"):
             self._counter, self._orders, self.latest = int(counter), orders, latest
         self.is_written()
         for stored in self._log:
@@ -113,8 +112,8 @@ class DurableStore(Store):
                 stored.count += 1
         partition.recover()
 
-    def _found(self, query: str) -> list[Sequence[Any]]:
-        return self._db.execute(query, (self._queue,)).fetchall()
+    def _found(self, db: sqlite3.Connection, query: str) -> list[Sequence[Any]]:
+        return db.execute(query, (self._queue,)).fetchall()
 
 
 def _row(stored: Stored) -> Sequence[Any]:
@@ -139,6 +138,14 @@ class DurableMemory(Memory):
 
     unwritten: dict[str, int]
 
+    def has_changed(self) -> bool:
+        """Whether something is to be written."""
+        return bool(self.unwritten)
+
+    def is_written(self) -> None:
+        """The file's transaction is complete."""
+        self.unwritten.clear()
+
     def remember(self, name: tuple[str, str | None], now: int) -> None:
         super().remember(name, now)
         self.unwritten[json.dumps(name)] = now
@@ -152,6 +159,14 @@ class DurableMemory(Memory):
         self.unwritten = {}
         rows = db.execute("SELECT name, stored_at FROM message_ids")
         self.stored_at = {(id, key): at for name, at in rows for id, key in (json.loads(name),)}
+
+
+class Kept(Protocol):
+    """What writes its changes into a file's open transaction, and raises `sqlite3.Error`."""
+
+    def has_changed(self) -> bool: ...
+    def write(self, db: sqlite3.Connection) -> None: ...
+    def is_written(self) -> None: ...
 
 
 class File:
@@ -170,33 +185,30 @@ class File:
         self.memory = partition.memory if isinstance(partition.memory, DurableMemory) else None
         self.stores: list[tuple[Partition, DurableStore]] = []
         for part, queue in zip((beside, partition), QUEUES, strict=True):
-            part.store = store = DurableStore(config.counter_bits, config.seq_start, name, self.db, queue)
+            part.store = store = DurableStore(config.counter_bits, config.seq_start, name, queue)
             self.stores.append((part, store))
+        self.kept: list[Kept] = [store for _, store in self.stores]
+        self.kept += [] if self.memory is None else [self.memory]
 
     def load(self, now: int) -> None:
         """Let the partition start over from what was written. Raises `sqlite3.Error`."""
         if self.memory is not None:
             self.memory.load(self.db)
         for part, store in self.stores:
-            store.load(part, now)
+            store.load(self.db, part, now)
             part.bury()
 
     def write(self) -> None:
         """Write what has changed, all of it or nothing. Raises `sqlite3.Error`."""
-        changed = [store for _, store in self.stores if store.has_changed()]
-        news = self.memory if self.memory is not None and self.memory.unwritten else None
-        if not changed and news is None:
+        changed = [one for one in self.kept if one.has_changed()]
+        if not changed:
             return
         with self.db:
             self.db.execute("BEGIN")
-            for store in changed:
-                store.write()
-            if news is not None:
-                news.write(self.db)
-        for store in changed:
-            store.is_written()
-        if news is not None:
-            news.unwritten.clear()
+            for one in changed:
+                one.write(self.db)
+        for one in changed:
+            one.is_written()
 
     def close(self) -> None:
         """Release the file."""

@@ -11,6 +11,9 @@ BUILT_IN: Final = ("reference", "reference:live", "reference:durable")
 MUTANT: Final = "mutant:"
 """The brokers that come with partq, and what the names of the others of them begin with."""
 
+BROKERS: Final = ", ".join((*BUILT_IN, f"{MUTANT}NAME", "rabbitmq://…", "my_module:MyBroker"))
+"""Every name that a broker may have, for help and errors."""
+
 HIDDEN: Final = "***"
 """What stands for a secret in a name that may be shown."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from partq.conformance.adapters.names import (
+    BROKERS,
     BUILT_IN,
     MUTANT,
     UnknownBroker,
@@ -22,8 +23,6 @@ from partq.conformance.adapters.protocol import Broker
 from partq.conformance.adapters.questions import PATIENCE, NoAnswer, answer, within
 from partq.conformance.history.codec_profiles import named_profile
 from partq.model.profiles import PROFILES, UnknownProfile, profile
-
-KNOWN = "reference, reference:live, reference:durable, mutant:NAME, rabbitmq://…, my_module:MyBroker"
 
 
 def open_broker(name: str) -> Broker:
@@ -47,7 +46,7 @@ def open_broker(name: str) -> Broker:
         return RabbitMQ(name)
     if module_of(name):
         return _third_party(name)
-    raise UnknownBroker(f"no broker {public_name(name)!r}{_hint(name)}; known: {KNOWN}")
+    raise UnknownBroker(f"no broker {public_name(name)!r}{_hint(name)}; known: {BROKERS}")
 
 
 def module_of(name: str) -> str:

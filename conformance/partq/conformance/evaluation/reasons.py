@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -40,6 +40,11 @@ class Scene:
     def family(self) -> Profile:
         """The history's profile."""
         return profile(self.history.header.profile)
+
+    @property
+    def received(self) -> Sequence[Delivery]:
+        """The messages of the answer, if it is a receive's."""
+        return self.answer.messages if self.answer.op == "receive" else ()
 
     @cached_property
     def sends(self) -> dict[str, tuple[Record, Message]]:
@@ -185,7 +190,7 @@ def _held(scene: Scene) -> Reason | None:
     """A lock that another delivery gave, and that nothing is known to have ended by then."""
     settling = [r for r in scene.earlier(*SETTLEMENTS) if r.outcome != Outcome.ERROR]
     done = {lock for record in settling if scene.took_effect(record) for lock in record.args["locks"]}
-    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
+    for shown in scene.received:
         for lock, record in scene.locks(shown.id).items():
             ends = next(one.locked_until for one in record.messages if one.lock == lock)
             if lock is not None and lock not in done and (ends is None or ends > scene.answer.call):
@@ -236,12 +241,14 @@ def _without(scene: Scene, id: str) -> str:
 
 def _expired(scene: Scene) -> Reason | None:
     """The time to live of a message that is received had ended."""
-    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
-        record, message = scene.sends.get(shown.id, (None, None))
-        if record is None or message is None or record.ret is None or message.ttl is None:
+    for shown in scene.received:
+        if shown.id not in scene.sends:
+            continue
+        record, message = scene.sends[shown.id]
+        if record.ret is None or message.ttl is None or "txn" in record.args:
             continue
         ended = max(record.ret, message.scheduled_at or 0) + message.ttl
-        if "txn" not in record.args and ended < scene.answer.call:
+        if ended < scene.answer.call:
             why = f"its time to live of {time_text(message.ttl)} had ended by {time_text(ended)}"
             return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
     return None
@@ -249,11 +256,12 @@ def _expired(scene: Scene) -> Reason | None:
 
 def _early(scene: Scene) -> Reason | None:
     """A message that is received before the time for which it was scheduled."""
-    for shown in scene.answer.messages if scene.answer.op == "receive" else ():
-        record, message = scene.sends.get(shown.id, (None, None))
-        due = None if message is None else message.scheduled_at
-        if record is not None and due is not None and (scene.answer.ret or FOREVER) < due:
-            why = f"it was scheduled for {time_text(due)}"
+    for shown in scene.received:
+        if shown.id not in scene.sends:
+            continue
+        record, message = scene.sends[shown.id]
+        if (scene.answer.ret or FOREVER) < (message.scheduled_at or 0):
+            why = f"it was scheduled for {time_text(message.scheduled_at or 0)}"
             return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
     return None
 

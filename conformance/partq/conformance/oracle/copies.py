@@ -7,14 +7,15 @@ copy, which says nothing of whether it was stored, nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
 
 from partq.conformance.history import Record
+from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.identity import Ambiguous
-from partq.model.messages import Delivery, Message, as_copy, is_copy, is_shown_as
+from partq.model.messages import Delivery, Message, as_active, as_copy, is_copy, is_shown_as, message_id
 from partq.model.state import FOREVER
 
 Sends = list[tuple[Record, Message]]
@@ -34,6 +35,15 @@ def told_apart(records: Sequence[Record], skew: int) -> tuple[Record, ...]:
     if any(is_copy(id) for id in sends):
         raise Ambiguous("a message bears the name of a copy")
     return tuple(_numbered(_named(records, again, skew), again))
+
+
+def copies_of(effects: Iterable[Effect]) -> Mapping[str, frozenset[str]]:
+    """Of each message ID that was sent several times the names of these messages."""
+    found: dict[str, set[str]] = {}
+    for effect in effects:
+        for message in effect.action.messages:
+            found.setdefault(message_id(message.id), set()).add(as_active(message.id))
+    return {id: frozenset(names) for id, names in found.items() if len(names) > 1}
 
 
 def _messages(record: Record) -> tuple[Message, ...]:

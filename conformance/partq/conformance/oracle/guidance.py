@@ -7,16 +7,17 @@ effects that certainly come *before* it, which prunes. Nothing here asks the mod
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from random import Random
 from typing import Final, NamedTuple
 
+from partq.conformance.oracle.copies import copies_of
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.conformance.oracle.roles import BINDS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
-from partq.model.messages import as_active, message_id
+from partq.model.messages import message_id
 from partq.model.operations import Outcome
 from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
@@ -58,7 +59,7 @@ class Known:
         self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
         self.senders = _senders(effects)
         self.shows = _shows(effects)
-        copied = _copied(effects)
+        copied = copies_of(effects)
         self.roles = tuple(_role(effect, copied) for effect in effects)
         self.held = held_messages(effects)
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
@@ -278,14 +279,7 @@ def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
     return found
 
 
-def _copied(effects: Sequence[Effect]) -> frozenset[str]:
-    """The message IDs that were sent several times."""
-    names = {as_active(message.id) for effect in effects for message in effect.action.messages}
-    counts = Counter(map(message_id, names))
-    return frozenset(id for id, count in counts.items() if count > 1)
-
-
-def _copies_last(effects: Sequence[Effect], copied: frozenset[str]) -> Iterator[Ordering]:
+def _copies_last(effects: Sequence[Effect], copied: Collection[str]) -> Iterator[Ordering]:
     """Of messages of one ID that were sent at the same time those that are shown come first: they had the
     others dropped."""
     sends: dict[str, list[tuple[int, bool]]] = {}
@@ -301,7 +295,7 @@ def _copies_last(effects: Sequence[Effect], copied: frozenset[str]) -> Iterator[
                 yield first[0], second[0]
 
 
-def _role(effect: Effect, copied: frozenset[str]) -> int:
+def _role(effect: Effect, copied: Collection[str]) -> int:
     """``copied``: the message IDs that were sent several times. Of these a send that is never shown may be
     what has the others dropped."""
     if not effect.doubt & MAYBE:

@@ -9,8 +9,9 @@ flows tell where these are left out (`excerpts.FLOWLESS`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple, Self
 
+from partq.conformance.oracle.copies import copies_of
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
 from partq.model.messages import as_active, births_of, message_id
@@ -27,30 +28,39 @@ def by_messages(
 ) -> Iterator[tuple[Effect, ...]]:
     """The excerpts about effects that a search could not explain, with each of the messages ``concerned`` by
     itself, then with those of one effect together. ``outages``: those of other partitions are left in."""
-    held = held_messages(effects)
+    whole = _Whole.of(effects)
     singles = [(n, frozenset({id})) for n, ids in enumerate(concerned) for id in sorted(ids)]
     several = [(n, ids) for n, ids in enumerate(concerned) if len(ids) <= LARGEST]
     for n, ids in dict.fromkeys((*singles, *several)):
-        yield _about(effects, ids, held, outages, stuck[n])
+        yield _about(whole, ids, outages, stuck[n])
 
 
 def by_message(effects: Sequence[Effect], outages: bool = False) -> Iterator[tuple[Effect, ...]]:
     """The excerpt about each message."""
-    held = held_messages(effects)
+    whole = _Whole.of(effects)
     for id in dict.fromkeys(message.id for effect in effects for message in effect.action.messages):
-        yield _about(effects, frozenset({id}), held, outages)
+        yield _about(whole, frozenset({id}), outages)
 
 
-def _about(
-    effects: Sequence[Effect],
-    ids: Ids,
-    held: Mapping[str, str],
-    outages: bool,
-    stuck: Effect | None = None,
-) -> tuple[Effect, ...]:
+class _Whole(NamedTuple):
+    """What excerpts are made of: the ``effects``, the message that each lock is ``held`` on, by token, and
+    the ``copies`` of each message ID that was sent several times."""
+
+    effects: Sequence[Effect]
+    held: Mapping[str, str]
+    copies: Mapping[str, Ids]
+
+    @classmethod
+    def of(cls, effects: Sequence[Effect]) -> Self:
+        """Those of a history."""
+        return cls(effects, held_messages(effects), copies_of(effects))
+
+
+def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) -> tuple[Effect, ...]:
     """The excerpt about these messages. ``stuck``: the effect that was not explained, which is kept if it
     was refused."""
-    ids, txns = _with_transactions(effects, ids, held)
+    effects, held = whole.effects, whole.held
+    ids, txns = _with_transactions(whole, ids)
     names = frozenset[int]() if outages else _names(effects, ids)
     kept = []
     for effect in effects:
@@ -79,30 +89,20 @@ def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
     return frozenset(name for name in mine if name is not None)
 
 
-def _with_transactions(effects: Sequence[Effect], ids: Ids, held: Mapping[str, str]) -> tuple[Ids, Ids]:
+def _with_transactions(whole: _Whole, ids: Ids) -> tuple[Ids, Ids]:
     """The messages, with all that their transactions send and settle, in all their births; and these
     transactions."""
     touched: dict[str, set[str]] = {}
-    for effect in effects:
+    for effect in whole.effects:
         if effect.action.txn is not None:
             own = touched.setdefault(effect.action.txn, set())
             own.update(message.id for message in effect.action.messages)
-            own |= named_by(effect.action, held)
-    copies = _copies(effects)
-    found, txns = _births(ids, copies), set[str]()
+            own |= named_by(effect.action, whole.held)
+    found, txns = _births(ids, whole.copies), set[str]()
     while more := [txn for txn, own in touched.items() if txn not in txns and own & found]:
         txns.update(more)
-        found |= _births((id for txn in more for id in touched[txn]), copies)
+        found |= _births((id for txn in more for id in touched[txn]), whole.copies)
     return frozenset(found), frozenset(txns)
-
-
-def _copies(effects: Iterable[Effect]) -> Mapping[str, Ids]:
-    """Of each message ID that was sent several times the names of these messages."""
-    found: dict[str, set[str]] = {}
-    for effect in effects:
-        for message in effect.action.messages:
-            found.setdefault(message_id(message.id), set()).add(as_active(message.id))
-    return {id: frozenset(names) for id, names in found.items() if len(names) > 1}
 
 
 def _births(ids: Iterable[str], copies: Mapping[str, Ids]) -> set[str]:

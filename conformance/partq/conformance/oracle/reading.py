@@ -13,7 +13,8 @@ all else the reading is one, whatever is waived.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Final, NamedTuple
 
@@ -153,10 +154,8 @@ class EntityReading:
             raise Unanswerable(why)
         records = with_lost_connections(named_by_numbers(records, self.family))
         if self.entity.duplicate_detection:
-            try:
+            with _unanswerable():
                 records = told_apart(records, self.header.skew_ns)
-            except Ambiguous as error:
-                raise Unanswerable(str(error)) from error
         _check_messages(self.family, records)
         return records
 
@@ -184,10 +183,8 @@ class EntityReading:
         """The records with names of births."""
         key = waived & identity.READ
         if key not in self._by_birth:
-            try:
+            with _unanswerable():
                 self._by_birth[key] = by_birth(self._in_two_queues, self.header.skew_ns, key)
-            except Ambiguous as error:
-                raise Unanswerable(str(error)) from error
         return self._by_birth[key]
 
     def _start(self, records: Sequence[Record], late: int, waived: frozenset[str]) -> State:
@@ -227,6 +224,15 @@ class EntityReading:
         if key not in self._known:
             self._known[key] = Known(self._effects_of(cfg.waived, whole), cfg)
         return self._known[key]
+
+
+@contextmanager
+def _unanswerable() -> Iterator[None]:
+    """Raises `Unanswerable` where it is ambiguous what is shown."""
+    try:
+        yield
+    except Ambiguous as error:
+        raise Unanswerable(str(error)) from error
 
 
 def _is_timed(records: Sequence[Record]) -> bool:

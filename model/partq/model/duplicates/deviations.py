@@ -20,14 +20,14 @@ def stored_or_lost(state: State, sent: Sent) -> Verdicts:
 @beyond(is_dropped, "KEY-1", "KEY-2", "KEY-4", "ROUTE-1", "ROUTE-2", "TXN-8", broken=True)
 def stored_elsewhere(state: State, sent: Sent) -> Verdicts:
     """A copy comes to another partition than the other one of its key, where nothing is known of that."""
-    apart = any(other.key == sent.key and other.part != sent.part for other in copies(state, sent))
+    apart = any(other.part != sent.part for other in copies(state, sent))
     return frozenset({False}) if apart else frozenset()
 
 
 @beyond(is_dropped, "DUP-2", broken=True)
 def dropped_for_ever(state: State, sent: Sent) -> Verdicts:
     """A message is a duplicate however long ago the other one was sent."""
-    known = any(other.key == sent.key and other.txn is None for other in copies(state, sent))
+    known = any(other.txn is None for other in copies(state, sent))
     return frozenset({True}) if known else frozenset()
 
 

@@ -80,14 +80,15 @@ def _known(state: State, sent: Sent, waits: bool) -> State:
 @point("DUP-1", "DUP-2")
 def is_dropped(state: State, sent: Sent) -> Verdicts:
     """Whether a message is a duplicate of one that is remembered."""
-    found = {_counts(state, other, sent) for other in copies(state, sent) if other.key == sent.key}
+    found = {_counts(state, other, sent) for other in copies(state, sent)}
     return next((verdicts for verdicts in (_DROPPED, _EITHER) if verdicts in found), _STORED)
 
 
 def copies(state: State, sent: Sent) -> Iterator[Sent]:
-    """The others that are remembered under its message ID."""
+    """The others that are remembered under its message ID and key."""
     id = message_id(sent.id)
-    return (other for other in state.sent if other.id != sent.id and message_id(other.id) == id)
+    same = (other for other in state.sent if other.key == sent.key and other.id != sent.id)
+    return (other for other in same if message_id(other.id) == id)
 
 
 def _counts(state: State, other: Sent, sent: Sent) -> Verdicts:

@@ -7,7 +7,7 @@ message, under two names (`messages.as_scheduled`). What happens to it meanwhile
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from ..actions import Action
 from ..clauses import clause, guard
@@ -15,6 +15,8 @@ from ..edits import with_log
 from ..messages import Delivery, Message, is_scheduled
 from ..state import FOREVER, OVERDUE, RESERVED, SCHEDULED, Config, Entry, State, Txn
 from .norm import burn
+
+T = TypeVar("T")
 
 Brings = Callable[[Entry, Message], Entry]
 Kept = tuple[State, tuple[int, ...]]
@@ -60,20 +62,22 @@ def kept(
     state: State, action: Action, places: Sequence[int], hints: Sequence[Delivery | None]
 ) -> Iterator[Kept]:
     """Which of a send's messages are stored once it is accepted: all, but for what a mechanism drops."""
-    for where, screen in _screens:
-        if where(state.cfg):
-            yield from screen(state, action, places, hints)
-            return
-    yield state, tuple(range(len(places)))
+    screen = _in_force(_screens, state.cfg)
+    return (
+        iter(((state, tuple(range(len(places)))),))
+        if screen is None
+        else screen(state, action, places, hints)
+    )
 
 
 def ended(state: State, txn: Txn, slack: int | None) -> Iterator[State]:
     """The states in which the sends of the transaction that ends now are known to be over."""
-    for where, end in _ends:
-        if where(state.cfg):
-            yield from end(state, txn, slack)
-            return
-    yield state
+    end = _in_force(_ends, state.cfg)
+    return iter((state,)) if end is None else end(state, txn, slack)
+
+
+def _in_force(marked: Sequence[tuple[Callable[[Config], bool], T]], cfg: Config) -> T | None:
+    return next((function for where, function in marked if where(cfg)), None)
 
 
 @clause("SCH-1", "SCH-2")

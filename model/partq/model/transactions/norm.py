@@ -23,7 +23,7 @@ from ..scheduling import norm as scheduling
 from ..sequencing.entering import kept, reserved
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
-from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
+from ..state import Lock, Pending, State, Txn, find_number, is_up, key_partition, transaction
 from .commits import rolled_back, sent, settled
 
 Steps = Iterator[tuple[Answer, State]]
@@ -359,13 +359,17 @@ def settles_by_its_locks(state: State, txn: Txn) -> bool:
 
 
 def _locked_anew(state: State, txn: Txn) -> list[Place]:
-    found: list[Place] = []
+    found = _locks_of(state, txn)
+    return [place for place, lock, token in found if place and lock is not None and lock.token != token]
+
+
+def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | None, str]]:
+    """Of each message that the transaction settles its place and its lock now, if there are any; and the
+    token by which it is settled."""
     for _, p, number, token in txn.settles:
         index = find_number(state.parts[p], number)
-        lock = None if index is None else state.parts[p].log[index].lock
-        if index is not None and lock is not None and lock.token != token:
-            found.append((p, index))
-    return found
+        place, lock = (None, None) if index is None else ((p, index), state.parts[p].log[index].lock)
+        yield place, lock, token
 
 
 def _may_fail(state: State, txn: Txn, out: bool) -> bool:
@@ -375,20 +379,14 @@ def _may_fail(state: State, txn: Txn, out: bool) -> bool:
 
 def _all_held(state: State, txn: Txn) -> bool:
     """Whether every lock that the transaction settles is still held for it."""
-    for _, p, number, token in txn.settles:
-        index = find_number(state.parts[p], number)
-        lock = None if index is None else state.parts[p].log[index].lock
-        if lock is None or lock.token != token:
-            return False
-    return True
+    return all(lock is not None and lock.token == token for _, lock, token in _locks_of(state, txn))
 
 
 def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
     """Rolled back because a lock turns out to have ended by itself."""
-    for _, p, number, _ in txn.settles:
-        index = find_number(state.parts[p], number)
-        assert index is not None
-        for after in lost(state, (p, index), reach):
+    for place, _, _ in _locks_of(state, txn):
+        assert place is not None
+        for after in lost(state, place, reach):
             yield rolled_back(after, txn)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 import typer
 from rich.text import Text
 
+from partq.conformance.adapters.names import BROKERS as BROKERS
 from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import note as note
 from partq.conformance.frontends.cli.streams import output as output
@@ -42,9 +43,6 @@ from partq.model.requirements import catalogue
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
 
-
-BROKERS: Final = "reference, reference:live, reference:durable, mutant:NAME, rabbitmq://…, my_module:MyBroker"
-"""For the help of arguments that take a broker."""
 
 PROFILE_NAMES: Final = ", ".join((*PROFILES, "./mine.toml"))
 """For the help of options that take a profile."""
