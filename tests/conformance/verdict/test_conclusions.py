@@ -59,7 +59,19 @@ def test_what_counts_besides_is_worse_than_a_success_and_no_better_than_a_violat
     assert conclusion(bad, False, besides)[0] == Exit.VIOLATED
     assert required(held, False, ["SEQ-1", "100%"]) == []
     (unmet,) = required({"azure-premium": {"SEQ-1": PASS, "SEQ-3": IDLE}}, False, ["SEQ-3"])
-    assert unmet == (Exit.INCONCLUSIVE, "SEQ-3 was not exercised, as is required")
+    assert unmet == (Exit.INCONCLUSIVE, "SEQ-3 is required, but was not exercised")
+
+
+def test_a_rule_that_applies_under_no_profile_is_required_in_vain() -> None:
+    lacking = Verdict(Status.NOT_APPLICABLE, reason="the broker lacks peek")
+    (unmet,) = required({"azure-premium": {"PEEK-4": lacking}}, False, ["PEEK-4"])
+    assert unmet == (Exit.INCONCLUSIVE, "PEEK-4 is required, but does not apply (the broker lacks peek)")
+    two = {"azure-premium": {"PEEK-4": lacking}, "azure-flat": {"PEEK-4": PASS}}
+    assert required(two, False, ["PEEK-4"]) == []
+    idle = {**two, "azure-flat": {"PEEK-4": IDLE}}
+    assert [why for _, why in required(idle, False, ["PEEK-4"])] == [
+        "PEEK-4 is required, but was not exercised (azure-flat)"
+    ]
 
 
 def test_the_document_says_the_same() -> None:

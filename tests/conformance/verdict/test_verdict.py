@@ -150,7 +150,7 @@ def test_a_freedom_is_seen_and_does_not_pass() -> None:
     ]
     assert verdicts["RCV-4"].exercised == 28
     assert unmet(verdicts, ("RCV-4", "RCV-5"), binding_requirements(False)) == [
-        "RCV-5 was not exercised, as is required"
+        "RCV-5 is required, but was not exercised"
     ]
 
 

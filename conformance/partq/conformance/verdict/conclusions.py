@@ -167,15 +167,23 @@ _KNOWN: Final = {
 
 
 def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str]) -> list[Besides]:
-    """What the results leave undone of what ``--require`` asks for."""
-    if not wanted:
-        return []
+    """What the results leave undone of what ``--require`` asks for. A rule is required under each profile
+    that it applies under; where that is none, it is unmet."""
     rows, several = binding_requirements(strict), len(results) > 1
     return [
         (Exit.INCONCLUSIVE, why + f" ({name})" * several)
         for name, result in results.items()
-        for why in unmet(result, wanted, rows)
+        for why in unmet(result, [word for word in wanted if _asked_of(result, word, results)], rows)
     ]
+
+
+def _asked_of(result: Verdicts, word: str, results: Mapping[str, Verdicts]) -> bool:
+    """Whether the word is asked of these verdicts, those of one profile: a share always is."""
+
+    def applies(verdicts: Verdicts) -> bool:
+        return word not in verdicts or verdicts[word].status is not Status.NOT_APPLICABLE
+
+    return applies(result) or not any(map(applies, results.values()))
 
 
 def verdicts_document(

@@ -61,14 +61,22 @@ def checked_require(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def unmet(verdicts: Verdicts, wanted: Iterable[str], binding: Collection[str]) -> list[str]:
-    """Which of the wanted words (`checked_require`) the verdicts do not meet, in words. A requirement that
-    does not apply is met."""
+    """Which of the wanted words (`checked_require`) the verdicts do not meet, in words."""
     found = coverage(verdicts, binding)
     said = []
     for word in wanted:
         if word.endswith("%"):
             if found.percent < int(word[:-1]):
                 said.append(f"{found}, {word} are required")
-        elif verdicts[word].status in (Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED):
-            said.append(f"{word} was not exercised, as is required")
+        elif idle := _IDLE.get(verdicts[word].status):
+            why = f" ({verdicts[word].reason})" if verdicts[word].reason else ""
+            said.append(f"{word} is required, but {idle}{why}")
     return said
+
+
+_IDLE: Final = {
+    Status.NOT_EXERCISED: "was not exercised",
+    Status.NOT_IMPLEMENTED: "is not implemented yet",
+    Status.NOT_APPLICABLE: "does not apply",
+}
+"""What is said of a rule that nothing exercised."""

@@ -291,6 +291,7 @@ def test_settings_are_taken_where_the_command_line_says_nothing(partq: Partq) ->
     assert other["strict"] is False
     assert "--seed 3" in " ".join(json.loads(Path("b/verdicts.json").read_text())["options"])
     assert partq("run", *case, "--require", "100%").code == 3
+    assert partq("run", "--rule", "RCV-3", "--programs", "1").code == 0, "nor is it of a run about some rules"
 
 
 def test_they_are_not_for_another_broker(partq: Partq) -> None:

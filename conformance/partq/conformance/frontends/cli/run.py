@@ -155,7 +155,8 @@ def run(
     word = _given(open, settings.open, OPEN)
     share = share_left_open(word)
     focus = focus_of(rule, exclude)
-    wanted_rules = requirements_to_meet(require or (() if only else settings.require))
+    whole = not only and not focus
+    wanted_rules = requirements_to_meet(require or (settings.require if whole else ()))
     programs = _given(programs, 0 if only else settings.programs, None)
     cases = _cases(case) if case or not chosen else ()
     wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes)
@@ -180,7 +181,6 @@ def run(
     verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(opened(broker))
-    whole = not only and not focus
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
     document |= _came_about(results)
     options = words_of(
