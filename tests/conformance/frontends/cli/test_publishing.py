@@ -12,6 +12,7 @@ from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.github import ANNOTATIONS, commands, publish, summary
 from partq.conformance.frontends.cli.junit import junit
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome, rule_outcomes
+from partq.conformance.frontends.cli.rule_times import RuleTimes
 from partq.conformance.verdict import Absent, Entry, Exit, Finding, Kind, State, Status, Verdict, match
 
 P: Final = "azure-premium"
@@ -75,7 +76,7 @@ def test_what_is_known_fails_nothing_and_says_why() -> None:
 
 
 def document(found: list[RuleOutcome], code: int = Exit.VIOLATED) -> xml.Element:
-    return xml.fromstring(junit(NASTY, found, code, NASTY, 1))
+    return xml.fromstring(junit(NASTY, found, code, NASTY, RuleTimes()))
 
 
 def test_junit_counts_what_is_in_it() -> None:
@@ -149,11 +150,18 @@ def test_a_summary_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest
     assert "warning: GITHUB_STEP_SUMMARY" in capsys.readouterr().err
 
 
-def test_the_conclusion_alone_has_a_time_that_of_the_run() -> None:
-    root = xml.fromstring(junit("broker", outcomes(), 0, "CONFORMANT", 12.3456))
-    timed = {(one.tag, one.get("name")): one.attrib["time"] for one in root.iter() if "time" in one.attrib}
-    conclusion = (("testsuites", "partq"), ("testsuite", "broker"), ("testcase", "conclusion"))
-    assert timed == dict.fromkeys(conclusion, "12.346")
+def test_a_program_s_time_is_split_among_the_rules_that_it_exercised() -> None:
+    times = RuleTimes(iter((10.0, 14.0, 15.0, 16.5)).__next__)
+    times.lap({P: {"RCV-1": Verdict(Status.PASS, 9, traces=1), "SEQ-2": Verdict(Status.NOT_EXERCISED)}})
+    times.lap({P: {id: Verdict(Status.PASS, 1, traces=1) for id in ("RCV-1", "SEQ-1")}})
+    root = xml.fromstring(junit("broker", outcomes(), 0, "CONFORMANT", times))
+    timed = {str(one.get("name")).split()[0]: one.get("time") for one in root.iter("testcase")}
+    assert {rule: time for rule, time in timed.items() if time != "0.000"} == {
+        "RCV-1": "4.500",
+        "SEQ-1": "0.500",
+        "conclusion": "1.500",
+    }
+    assert root.get("time") == "6.500", "they add up to that of the command"
 
 
 EXAMPLE: Final = Path(__file__).parents[4] / "examples/history.ndjson"
@@ -162,4 +170,7 @@ EXAMPLE: Final = Path(__file__).parents[4] / "examples/history.ndjson"
 def test_a_command_measures_its_time(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
     assert main(["check", str(EXAMPLE), "--junit", str(file)]) == 0
-    assert float(xml.fromstring(file.read_bytes()).get("time", "0")) > 0
+    root = xml.fromstring(file.read_bytes())
+    took = [one for one in root.iter("testcase") if float(one.attrib["time"]) > 0]
+    assert {one.get("classname") for one in took} == {"partq.azure-standard"}
+    assert not any(one.find("skipped[@type='skipped']") is not None for one in took)

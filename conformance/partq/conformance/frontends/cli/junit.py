@@ -12,6 +12,7 @@ from typing import Final
 from xml.etree import ElementTree as xml
 
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome
+from partq.conformance.frontends.cli.rule_times import RuleTimes
 from partq.conformance.frontends.cli.streams import printable
 from partq.conformance.verdict import Exit
 
@@ -28,15 +29,17 @@ _COUNTS: Final = {"failures": "failure", "errors": "error", "skipped": "skipped"
 _CONCLUDED: Final = {Exit.CONFORMANT: Outcome.PASSED, Exit.VIOLATED: Outcome.FAILED}
 
 
-def junit(broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str, seconds: float) -> bytes:
-    """The XML document. ``broker``: its name as it may be shown. ``seconds``: how long it all took, which is
-    said of the conclusion: rules share their programs, and have no time of their own."""
+def junit(
+    broker: str, outcomes: Iterable[RuleOutcome], code: int, conclusion: str, times: RuleTimes
+) -> bytes:
+    """The XML document. ``broker``: its name as it may be shown. ``times``: how long each rule took; the rest
+    of the time is the conclusion's."""
     by_profile: dict[str, list[xml.Element]] = {}
     for one in outcomes:
-        by_profile.setdefault(one.profile, []).append(_rule(one))
-    end = _case(
-        "conclusion", "partq", _CONCLUDED.get(code, Outcome.ERROR), printable(conclusion), "", seconds
-    )
+        seconds = times.seconds.get((one.profile, one.requirement), 0.0)
+        by_profile.setdefault(one.profile, []).append(_rule(one, seconds))
+    ended = _CONCLUDED.get(code, Outcome.ERROR)
+    end = _case("conclusion", "partq", ended, printable(conclusion), "", times.rest)
     name = printable(broker)
     suites = [_group("testsuite", f"{name}, {profile}", cases) for profile, cases in by_profile.items()]
     root = _group("testsuites", "partq", [*suites, _group("testsuite", name, [end])])
@@ -52,21 +55,17 @@ def _group(tag: str, name: str, inside: Iterable[xml.Element]) -> xml.Element:
     group.set("tests", str(tags["testcase"]))
     for count, counted in _COUNTS.items():
         group.set(count, str(tags[counted]))
-    if times := [float(time) for one in group.iter("testcase") if (time := one.get("time"))]:
-        group.set("time", f"{sum(times):.3f}")
+    group.set("time", f"{sum(float(one.get('time', '')) for one in group.iter('testcase')):.3f}")
     return group
 
 
-def _rule(one: RuleOutcome) -> xml.Element:
-    return _case(f"{one.requirement} {one.title}", f"partq.{one.profile}", one.outcome, one.message, one.text)
+def _rule(one: RuleOutcome, seconds: float) -> xml.Element:
+    name = f"{one.requirement} {one.title}"
+    return _case(name, f"partq.{one.profile}", one.outcome, one.message, one.text, seconds)
 
 
-def _case(
-    name: str, group: str, outcome: Outcome, message: str, text: str, seconds: float | None = None
-) -> xml.Element:
-    case = xml.Element("testcase", name=name, classname=group)
-    if seconds is not None:
-        case.set("time", f"{seconds:.3f}")
+def _case(name: str, group: str, outcome: Outcome, message: str, text: str, seconds: float) -> xml.Element:
+    case = xml.Element("testcase", name=name, classname=group, time=f"{seconds:.3f}")
     if outcome in _TAGS:
         said = xml.SubElement(case, _TAGS[outcome], message=message, type=outcome.value)
         said.text = text or message

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -14,6 +13,7 @@ from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import fail
 from partq.conformance.frontends.cli.junit import junit
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
+from partq.conformance.frontends.cli.rule_times import RuleTimes
 from partq.conformance.verdict import Finding, Matched, Verdicts
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class Told(NamedTuple):
 
 
 class NewFile(NamedTuple):
-    """A file to be written. ``since``: when the command set out, in seconds of `monotonic`."""
+    """A file to be written. ``times``: how long each rule took since the command set out."""
 
     path: Path
-    since: float
+    times: RuleTimes
 
 
 def new_file(file: Path | None) -> NewFile | None:
@@ -57,7 +57,7 @@ def new_file(file: Path | None) -> NewFile | None:
         file.open("a").close()
     except OSError as error:
         fail(f"{file}: {error.strerror}")
-    return NewFile(file.absolute(), monotonic())
+    return NewFile(file.absolute(), RuleTimes())
 
 
 def publish(
@@ -69,9 +69,11 @@ def publish(
     xml: NewFile | None,
 ) -> None:
     """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this.
-    ``document``: what the command says of these results."""
+    ``document``: what the command says of these results. Where no lap was told of, all the time is theirs."""
     outcomes = rule_outcomes(results, strict, matched, told.text)
     broker, code, conclusion = document["broker"], document["exit"], document["conclusion"]
     if xml is not None:
-        xml.path.write_bytes(junit(broker, outcomes, code, conclusion, monotonic() - xml.since))
+        if not xml.times.seconds:
+            xml.times.lap(results)
+        xml.path.write_bytes(junit(broker, outcomes, code, conclusion, xml.times))
     github.publish(broker, outcomes, matched.absent if matched else (), conclusion)

@@ -52,7 +52,7 @@ from partq.conformance.frontends.cli.project import (
     held,
     settings_for,
 )
-from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
+from partq.conformance.frontends.cli.publishing import JUnit, NewFile, Told, new_file, publish
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
 from partq.conformance.history.codec_profiles import typed
@@ -177,7 +177,8 @@ def run(
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
-            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs, share, focus)
+            ends = partial(_lap, xml, name)
+            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs, share, focus, ends)
     verdicts, besides = _came_to(results)
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(opened(broker))
@@ -245,7 +246,7 @@ def verdicts_by_run(
     from partq.conformance.adapters import public_name
 
     wanted = _Wanted(_cases(None), (), programs, seed)
-    results = {name: _suite(broker, name, wanted, lambda run: None, None) for name in names}
+    results = {name: _suite(broker, name, wanted, _untold, None) for name in names}
     verdicts, besides = _came_to(results)
     return {
         **verdicts_document(public_name(broker), verdicts, strict, besides),
@@ -307,6 +308,15 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
         listener(done)
 
 
+def _untold(done: Run) -> None:
+    """Nothing hears of it."""
+
+
+def _lap(xml: NewFile | None, profile: str, done: Run) -> None:
+    if xml is not None:
+        xml.times.lap({profile: done.verdicts})
+
+
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
     from partq.conformance.workload.cases.case import chosen
     from partq.conformance.workload.cases.table import ALL_CASES
@@ -335,8 +345,10 @@ def _suite(
     jobs: int | None,
     share: Fraction = share_of(OPEN),
     focus: Focus = EVERYTHING,
+    on_end: Callable[[Run], None] = _untold,
 ) -> SuiteResult:
-    """Run the suite under one profile; a broker that can't be run ends the command with one line."""
+    """Run the suite under one profile; a broker that can't be run ends the command with one line. ``on_run``
+    is called with each run in the order of the programs, ``on_end`` as they end."""
     from partq.conformance.adapters import SimulatedBroker, open_broker
     from partq.conformance.evaluation import suite
 
@@ -365,7 +377,7 @@ def _suite(
             wanted.seed,
             on_run,
             ways=ways,
-            on_end=advance,
+            on_end=partial(_tell, (advance, on_end)),
             named=named,
             share=share,
         )
