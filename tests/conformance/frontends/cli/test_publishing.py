@@ -171,6 +171,9 @@ def test_a_command_measures_its_time(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
     assert main(["check", str(EXAMPLE), "--junit", str(file)]) == 0
     root = xml.fromstring(file.read_bytes())
-    took = [one for one in root.iter("testcase") if float(one.attrib["time"]) > 0]
-    assert {one.get("classname") for one in took} == {"partq.azure-standard"}
-    assert not any(one.find("skipped[@type='skipped']") is not None for one in took)
+    took = [
+        one for one in root.iter("testcase") if one.get("name") != "conclusion" and one.get("time") != "0.000"
+    ]
+    skipped = [one.find("skipped") for one in took]
+    assert len(took) > 20
+    assert {one.get("message") for one in skipped if one is not None} == {"freedom seen"}
