@@ -80,7 +80,13 @@ def test_every_condition_is_told_apart_from_none() -> None:
 
 def test_the_narrowest_condition_is_true_of_all_findings() -> None:
     both = ("after broker_kill", "with two consumers")
-    assert narrowest([both]) == "after broker_kill"
-    assert narrowest([both, ("with two consumers",)]) == "with two consumers"
-    assert narrowest([both, ()]) == ALWAYS
-    assert narrowest([]) == "after broker_kill"
+    assert narrowest([both]) == ("after broker_kill",)
+    assert narrowest([both, ("with two consumers",)]) == ("with two consumers",)
+    assert narrowest([both, ()]) == narrowest([both, (ALWAYS,)]) == (ALWAYS,)
+    assert narrowest([]) == ("after broker_kill",)
+
+
+def test_where_no_condition_holds_for_all_findings_a_few_do_together() -> None:
+    two, kill, handoff = ("with two consumers",), ("after broker_kill",), ("after a handoff",)
+    assert narrowest([kill, handoff + two, two]) == two + kill
+    assert narrowest([kill, handoff]) == kill + handoff

@@ -147,8 +147,15 @@ def holding(deeds: Sequence[Deed], witness: Iterable[int]) -> tuple[str, ...]:
     return tuple(name for name, condition in CONDITIONS.items() if condition.holds(where))
 
 
-def narrowest(findings: Iterable[Iterable[str]]) -> str:
-    """The narrowest condition among those that hold for every finding, each given by those that hold for
-    it."""
-    known = [{*names, ALWAYS} for names in findings]
-    return next(name for name in CONDITIONS if all(name in names for names in known))
+def narrowest(findings: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Conditions of which one holds for each finding, given by those that hold for it: one for all of them
+    if there is one, the narrowest; else some, each the one that holds for most of what is left. `ALWAYS`
+    alone where no other holds for some finding."""
+    left = [{*names} - {ALWAYS} for names in findings]
+    if not all(left):
+        return (ALWAYS,)
+    found: list[str] = []
+    while left or not found:
+        found.append(max(CONDITIONS, key=lambda name: sum(name in names for names in left)))
+        left = [names for names in left if found[-1] not in names]
+    return tuple(found)

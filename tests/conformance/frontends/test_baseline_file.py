@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partq.conformance.frontends.baseline_file import HEAD, doubtful, dumps, loads
+from partq.conformance.frontends.baseline_file import HEAD, doubtful, dumps, loads, unconditional
 from partq.conformance.frontends.toml_tables import BadTable
-from partq.conformance.verdict import ANOTHER, Entry, Kind
-from partq.model.conditions import CONDITIONS
+from partq.conformance.verdict import ANOTHER, Entry, Fault, Kind, entries_for
+from partq.model.conditions import ALWAYS, CONDITIONS
 
 RULE = st.sampled_from(["ROUTE-2", "SEQ-5", "RCV-9"])
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).map(str.strip).filter(bool)
@@ -101,3 +101,19 @@ def test_an_entry_without_a_condition_is_read_and_warned_about() -> None:
         "b.toml: [[violated]] 2: it has no condition, and so hides other violations of RCV-7"
     )
     assert "\n" not in line
+
+
+def test_an_entry_that_is_written_without_a_narrower_condition_is_warned_about() -> None:
+    def warned(*circumstances: tuple[str, ...]) -> list[str]:
+        new = [Fault(Kind.VIOLATED, "azure-premium", ("RCV-7",), "RCV-7/again", 1, circumstances)]
+        return [*unconditional(entries_for(new, "why"), new, "b.toml")]
+
+    assert not warned(("after broker_kill", ALWAYS), ("with two consumers", ALWAYS))
+    (line,) = warned((ALWAYS,))
+    assert line == (
+        "b.toml: RCV-7 (azure-premium, RCV-7/again) has the condition 'always', since it was found with no "
+        "narrower one, and so excuses every later violation with this cause. Better mend it (docs/ci.md)"
+    )
+    (line,) = warned((ALWAYS,), ("after broker_kill", ALWAYS))
+    assert "since some findings have no narrower one" in line
+    assert "To excuse only a part, write 'after broker_kill' (docs/ci.md)" in line

@@ -230,6 +230,14 @@ def test_what_is_written_has_a_cause_and_the_narrowest_condition_of_all_its_find
     assert entry.conditions == (ALWAYS,)
 
 
+def test_where_no_condition_holds_for_all_findings_an_entry_for_each_of_several_is_written() -> None:
+    verdicts = under((KILL,), (TWO,), (KILL,))
+    entries = entries_for(faults(P, verdicts), "because")
+    assert [entry.conditions for entry in entries] == [(KILL,), (TWO,)]
+    assert held(verdicts, *entries)[1] == Exit.CONFORMANT
+    assert held(under((KILL,), ()), *entries)[1] == Exit.VIOLATED
+
+
 def test_the_first_finding_under_each_condition_is_kept_however_many_came_before() -> None:
     usual = [under((KILL,))] * (KEPT_FINDINGS + 5)
     merged = merge([*usual, under((TWO,)), *usual])

@@ -5,7 +5,7 @@ What the entries mean is `verdict.baseline`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from partq.conformance.frontends.toml_tables import (
@@ -19,8 +19,8 @@ from partq.conformance.frontends.toml_tables import (
     value_text,
 )
 from partq.conformance.history.notation_words import near
-from partq.conformance.verdict import ANOTHER, Entry, Kind
-from partq.model.conditions import CONDITIONS
+from partq.conformance.verdict import ANOTHER, Entry, Fault, Kind, narrower
+from partq.model.conditions import ALWAYS, CONDITIONS
 from partq.model.profiles import UnknownProfile, is_called, profile
 from partq.model.requirements import catalogue
 
@@ -97,6 +97,23 @@ def doubtful(entries: Iterable[Entry], where: str) -> Iterator[str]:
         if why := entry.hides:
             about = f"{where}: [[{Kind.VIOLATED}]] {number}: {why}, and so hides other violations of"
             yield f"{about} {entry.text}: take it out and run --write-baseline, or add one (docs/ci.md)"
+
+
+def unconditional(entries: Iterable[Entry], new: Collection[Fault], where: str) -> Iterator[str]:
+    """A line for each of these entries, just written for what is ``new``, that excuses every later violation
+    with its cause."""
+    for entry in entries:
+        others = narrower(entry, new)
+        if others is None:
+            continue
+        found = "some findings have" if others else "it was found with"
+        advice = (
+            f"To excuse only a part, write {' or '.join(map(repr, others))}" if others else "Better mend it"
+        )
+        yield (
+            f"{where}: {entry.text} has the condition {ALWAYS!r}, since {found} no narrower one, and so "
+            f"excuses every later violation with this cause. {advice} (docs/ci.md)"
+        )
 
 
 def _check_rules(rules: tuple[str, ...], where: str) -> None:

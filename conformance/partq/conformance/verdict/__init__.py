@@ -20,6 +20,7 @@ from partq.conformance.verdict.baseline import (
     match_known,
     matched_to_plain,
     named,
+    narrower,
 )
 from partq.conformance.verdict.columns import Column, Done, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON

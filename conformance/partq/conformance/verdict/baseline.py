@@ -273,10 +273,10 @@ def _one_of_several(verdicts: Verdicts) -> dict[tuple[str, ...], list[Finding]]:
 
 
 def entries_for(new: Iterable[Fault], reason: str, sometimes: bool = False) -> tuple[Entry, ...]:
-    """Entries that know of all these: of a violation by its cause, and under the narrowest condition that
-    holds for all its findings. A rule among them that is left open needs none of its own where it is known to
-    be violated, too. ``sometimes``: runs are not the same each time, so that the next one may show another
-    cause, or none."""
+    """Entries that know of all these: of a violation by its cause, and under the narrowest conditions that
+    hold for its findings, an entry for each. An undecided rule among them needs none of its own where it is
+    known to be violated, too. ``sometimes``: runs are not the same each time, so that the next one may show
+    another cause, or none."""
     found = tuple(new)
     violated = {
         (fault.profile, rule) for fault in found if fault.kind is Kind.VIOLATED for rule in fault.rules
@@ -289,12 +289,22 @@ def entries_for(new: Iterable[Fault], reason: str, sometimes: bool = False) -> t
             bare(fault.profile),
             fault.cause,
             sometimes,
-            (narrowest(fault.circumstances),) if fault.kind is Kind.VIOLATED else (),
+            (condition,) if condition else (),
         )
         for fault in found
         if fault.kind is Kind.VIOLATED or (fault.profile, fault.rules[0]) not in violated
+        for condition in (narrowest(fault.circumstances) if fault.kind is Kind.VIOLATED else ("",))
     )
     return tuple(dict.fromkeys(entries))
+
+
+def narrower(entry: Entry, faults: Iterable[Fault]) -> tuple[str, ...] | None:
+    """Of an entry that covers its violation under any condition, since some finding of it has none: the
+    conditions that hold for others. None of any other entry."""
+    if entry.conditions != (ALWAYS,):
+        return None
+    sets = [names for fault in faults if entry.covers(fault) for names in fault.circumstances]
+    return tuple(dict.fromkeys(name for names in sets for name in names if name != ALWAYS))
 
 
 def _named_by(finding: Finding) -> tuple[str, ...]:

@@ -123,6 +123,15 @@ def test_what_is_known_passes_and_is_told(partq: Partq) -> None:
     assert "known.toml: [[violated]] 1: it has no condition, and so hides" in shown.err
 
 
+def test_what_is_written_to_hold_always_is_warned_about(partq: Partq) -> None:
+    ran = partq("run", WRONG, *ONE, "--write-baseline", "new.toml")
+    (entry,) = tomllib.loads(Path("new.toml").read_text())["violated"]
+    assert (ran.code, entry["condition"]) == (0, "always")
+    assert "partq: warning: new.toml: RCV-3 (azure-premium, RCV-3/" in ran.err
+    again = partq("run", WRONG, *ONE, "--write-baseline", "new.toml")
+    assert "warning" not in again.err, "it has been said"
+
+
 def test_an_entry_for_another_cause_does_not_hide_a_violation(partq: Partq) -> None:
     Path("known.toml").write_text(f'{RCV_3}cause = "RCV-3/other"\n')
     ran = partq("run", WRONG, *ONE, "--baseline", "known.toml", "--format", "json", "--junit", "junit.xml")

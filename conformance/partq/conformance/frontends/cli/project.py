@@ -80,9 +80,8 @@ class Baseline(NamedTuple):
         """The verdicts against it, and against what was appended to it."""
         found = match(results, self.entries, whole)
         binding = binding_requirements(strict)
-        more = entries_for(
-            (one for one in found.new if one.binds(binding)), baseline_file.TODO, self.sometimes
-        )
+        new = [one for one in found.new if one.binds(binding)]
+        more = entries_for(new, baseline_file.TODO, self.sometimes)
         if not (self.writes and (more or not self.place.exists())):
             return found
         head = "" if self.place.exists() else baseline_file.HEAD
@@ -91,6 +90,8 @@ class Baseline(NamedTuple):
                 stream.write(head + baseline_file.dumps(more))
         except OSError as error:
             fail(f"{self.shown}: {error.strerror}")
+        for text in baseline_file.unconditional(more, new, str(self.shown)):
+            note(f"partq: warning: {text}")
         return match(results, (*self.entries, *more), whole)
 
 
