@@ -175,6 +175,24 @@ def test_a_method_that_is_there_may_have_a_neighbour() -> None:
     assert list(near_misses(Both())) == []
 
 
+class Broken(Wide.client_class):
+    """A working client, and a method that was meant to replace one of its own."""
+
+    def recieve(self, most: int) -> None: ...
+    def sent(self, message: Any, *, txn: str | None = None, timeout: float = 60.0) -> None: ...
+    def sends(self) -> None: ...
+
+
+def test_a_subclass_of_a_working_client_is_warned_of_what_replaces_nothing() -> None:
+    class Mutant(Fine):
+        client_class = Broken
+
+    assert list(near_misses(Mutant())) == [
+        "Broken.recieve is never called: did you mean receive?",
+        "Broken.sent is never called: did you mean send?",
+    ]
+
+
 def test_a_command_warns_of_them(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canned_broker, "Misspelt", Misspelt, raising=False)
     main(["run", "canned_broker:Misspelt", "--case", "same-key"])

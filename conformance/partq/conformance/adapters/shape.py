@@ -33,14 +33,19 @@ def misfit(broker: Broker) -> str | None:
     for call in BROKER_CALLS:
         if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
             return wrong
-    for call, named in (*((op, _named(client, op)) for op in CALLS), ("close", ())):
-        by_name = CALLS[call].named if call in CALLS else ()
-        asked = [argument for argument in _arguments(Client, call) if argument not in by_name]
-        if not isinstance(getattr_static(client, call), staticmethod | classmethod):
-            asked.insert(0, "self")
-        if wrong := _unlike(f"{client.__name__}.{call}", getattr(client, call), asked, named):
+    for call in (*CALLS, "close"):
+        if wrong := _unlike_call(client, call, call):
             return wrong
     return None
+
+
+def _unlike_call(client: type[Client], own: str, call: str) -> str | None:
+    """How that method of the client cannot be called as ``call`` is, or None."""
+    by_name, named = (CALLS[call].named, _named(client, call)) if call in CALLS else ((), ())
+    asked = [argument for argument in _arguments(Client, call) if argument not in by_name]
+    if not isinstance(getattr_static(client, own), staticmethod | classmethod):
+        asked.insert(0, "self")
+    return _unlike(f"{client.__name__}.{own}", getattr(client, own), asked, named)
 
 
 def _named(client: type[Client], op: str) -> tuple[str, ...]:
@@ -50,8 +55,8 @@ def _named(client: type[Client], op: str) -> tuple[str, ...]:
 
 
 def near_misses(broker: Broker) -> Iterator[str]:
-    """Methods that nobody calls, each of nearly the name of one that partq does call and the adapter has not:
-    in a line each."""
+    """A line for each method that partq never calls and whose name is nearly that of one that it does: where
+    the adapter lacks that one, or has it from another class and could be called as it is."""
     for own in (type(broker), cast("object", broker.client_class)):
         if isinstance(own, type):
             yield from _near_misses(own)
@@ -60,13 +65,29 @@ def near_misses(broker: Broker) -> Iterator[str]:
 def _near_misses(own: type) -> Iterator[str]:
     base = next((kind for kind in own.__mro__ if kind.__module__ == Broker.__module__), object)
     known = [name for name in dir(base) if not name.startswith("_")]
-    inherited = [name for name in known if getattr_static(own, name) is getattr_static(base, name)]
     for name in dict.fromkeys(name for kind in own.__mro__ for name in vars(kind)):
         if name.startswith("_") or hasattr(base, name):
             continue
-        longer = [known for known in inherited if known.startswith(f"{name}_")]
-        if near := longer or get_close_matches(name, inherited, n=1, cutoff=NEAR):
+        possible = [one for one in known if _lacks(own, base, one) or _replaces(own, name, one)]
+        longer = [one for one in possible if one.startswith(f"{name}_")]
+        if near := longer or get_close_matches(name, possible, n=1, cutoff=NEAR):
             yield f"{own.__name__}.{name} is never called: did you mean {near[0]}?"
+
+
+def _lacks(own: type, base: type, name: str) -> bool:
+    return getattr_static(own, name) is getattr_static(base, name)
+
+
+def _replaces(own: type, name: str, call: str) -> bool:
+    """Whether the client's method could be meant to replace ``call``, which a class further up has."""
+    if call not in CALLS or not issubclass(own, Client) or _depth(own, name) >= _depth(own, call):
+        return False
+    return sorted(name) == sorted(call) or _unlike_call(own, name, call) is None
+
+
+def _depth(own: type, name: str) -> int:
+    """How many classes up a name of the class is defined."""
+    return next(depth for depth, kind in enumerate(own.__mro__) if name in vars(kind))
 
 
 def _arguments(owner: type, call: str) -> list[str]:
