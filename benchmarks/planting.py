@@ -17,9 +17,9 @@ from msgspec import structs
 
 from partq.conformance.history import History, Record
 from partq.model.delivery.norm import DELETE
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, effective_key
 from partq.model.operations import Outcome
-from partq.model.profiles import SECOND
+from partq.model.profiles import SECOND, profile
 from partq.model.state import COUNTER_BITS
 
 Place = tuple[int, int]
@@ -130,13 +130,14 @@ def _once(plot: Plot) -> Iterator[tuple[str, Place]]:
 
 
 def _domain(plot: Plot, id: str) -> object:
-    """What keeps the order of the message: its partition where its number shows it, else its key."""
+    """What keeps the order of the message: its partition where its number shows it, else its key. None: no
+    client can tell its order."""
     seqs = [shown.seq for shown in map(plot.at, plot.places(id)) if shown.seq is not None]
     if seqs:
         return seqs[0] >> COUNTER_BITS
     sent = plot.records[plot.sent[id]].args["messages"]
     message = next(one for one in sent if one.id == id)
-    return message.session_id, message.partition_key, message.properties
+    return effective_key(message, profile(plot.header.profile).key_rule)
 
 
 @_kind("order: two first deliveries exchanged")
@@ -154,6 +155,8 @@ def _(plot: Plot) -> Sites:
 
     for id, place in _once(plot):
         domain = _domain(plot, id)
+        if domain is None:
+            continue
         before, sent = last.get(domain), plot.records[plot.sent[id]]
         earlier = plot.records[before[0]] if before else plot.records[0]
         if before and (sent.ret or 0) < earlier.call and (earlier.ret or 0) < plot.records[place[0]].call:
@@ -393,10 +396,10 @@ def _(plot: Plot) -> Sites:
 @_kind("an answer turned round")
 def _(plot: Plot) -> Sites:
     for n, record in enumerate(plot.records):
-        if record.op == "receive" and len({_domain(plot, one.id) for one in record.messages}) == 1:
-            turned = record.messages[::-1]
-            if len(turned) > 1:
-                yield partial(plot.change, n, messages=turned)
+        shown = record.messages if record.op == "receive" else ()
+        ordered = [domain for one in shown if (domain := _domain(plot, one.id)) is not None]
+        if len(set(ordered)) < len(ordered):
+            yield partial(plot.change, n, messages=record.messages[::-1])
 
 
 @_kind("shown before it was sent")

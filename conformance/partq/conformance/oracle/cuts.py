@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from msgspec import structs
 
@@ -33,6 +33,7 @@ from partq.conformance.oracle.roles import (
     SHOWS,
 )
 from partq.conformance.oracle.strikes import Faults, Takings
+from partq.model.messages import effective_key
 from partq.model.operations import DRAINED, Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -170,11 +171,10 @@ class Cuts:
         return [[id for _, id in sorted(line)] for line in lines.values()]
 
     def _by_key(self) -> list[list[str]]:
-        lines: dict[Any, list[str]] = {}
+        lines: dict[str | None, list[str]] = {}
         for id, n in self.sent.items():
             message = next(one for one in self.records[n].args["messages"] if one.id == id)
-            key = message.session_id, message.partition_key, message.properties
-            lines.setdefault(key if any(key) else None, []).append(id)
+            lines.setdefault(effective_key(message, self.family.key_rule), []).append(id)
         return list(lines.values())
 
     def _closed(self, ids: Ids) -> Ids:
