@@ -116,7 +116,7 @@ def test_an_excerpt_holds_a_transaction_as_a_whole() -> None:
 
 
 def test_neighbours_have_one_key_whatever_else_was_sent_with_it() -> None:
-    text = "p bind f\np send m1 prop.QUEUE_PARTITION_KEY=a\np send m2 key=x prop.QUEUE_PARTITION_KEY=a\np send m3"
+    text = "p send m1 prop.QUEUE_PARTITION_KEY=a\np send m2 key=x prop.QUEUE_PARTITION_KEY=a\np send m3"
     cuts = Cuts(history(text, "solace", partitions=2))
     assert [ids for ids in cuts.sets() if len(ids) > 1] == [{"m1", "m2"}]
 
