@@ -4,6 +4,7 @@ leads to what spoke for it."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -12,6 +13,7 @@ from test_html import EVIL, Shape
 from partq.conformance.verdict import Column, Comparison, Finding, Status, Verdict, compare
 from partq.model.requirements import catalogue
 from partq.reports.comparison import comparison_view, render
+from partq.reports.text import breakable
 
 
 def comparison(word: str = "", runs: bool = False) -> Comparison:
@@ -69,7 +71,7 @@ def test_elements_are_closed_in_order(page: str) -> None:
 
     class Nesting(HTMLParser):
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            if tag not in {"meta", "input"}:
+            if tag not in {"meta", "input", "wbr"}:
                 stack.append(tag)
 
         def handle_endtag(self, tag: str) -> None:
@@ -119,6 +121,19 @@ def test_two_runs_say_what_became_of_the_rules() -> None:
         "no longer exercised": ["SEQ-1", "REB-1"],
     }
     assert (view.css, view.word) == ("violated", "Regression")
+
+
+def test_long_names_break_between_their_words_on_narrow_pages() -> None:
+    verdicts = dict.fromkeys(catalogue(), Verdict(Status.PASS, 1))
+    one = Column("run", "my_company.broker:PartitionedQueue", "azure-premium", verdicts)
+    text = render(compare([[one], [replace(one, broker="nats://localhost:4222/%2f?streams=4")]]), "1.2")
+    assert text.count("my_<wbr>company.<wbr>broker:<wbr>Partitioned<wbr>Queue") == 2, "in both tables"
+    assert "nats://<wbr>localhost:<wbr>4222/<wbr>%2f?<wbr>streams=<wbr>4" in text
+
+
+def test_where_a_name_may_break_nothing_becomes_markup() -> None:
+    assert breakable("a<b_c") == "a&lt;b_<wbr>c"
+    assert breakable("\u202etxt:exe") == "⟨U+202E⟩txt:<wbr>exe"
 
 
 def test_a_comparison_of_brokers_has_no_verdict() -> None:

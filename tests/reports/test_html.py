@@ -57,6 +57,8 @@ class Shape(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if (tag, attrs) == ("wbr", []):
+            return  # where a name may be broken
         self.counts[tag] += 1
         self.elements.update((tag, name) for name, _ in attrs)
         self.elements.add((tag,))
@@ -241,7 +243,7 @@ def test_what_applies_to_a_family_without_a_column_leads_to_the_page_that_says_s
 
 
 def test_elements_are_closed_in_order(page: str) -> None:
-    void = {"meta", "input", "br"}
+    void = {"meta", "input", "br", "wbr"}
     stack: list[str] = []
 
     class Nesting(HTMLParser):

@@ -18,7 +18,7 @@ from partq.conformance.verdict import plural
 
 from .material import Material
 from .signs import SIGNS
-from .text import count, visible
+from .text import breakable, count, visible
 from .view import SHOWN_FINDINGS, report_view
 
 
@@ -57,7 +57,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"count": count, "plural": plural}
+    environment.filters |= {"breakable": breakable, "count": count, "plural": plural}
     return environment
 
 

@@ -6,8 +6,11 @@ control characters and marks that turn the direction of writing around.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
+
+from markupsafe import Markup
 
 _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 _NO_TEXT: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "�")
@@ -22,6 +25,15 @@ def visible(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return text.translate({code: to for code, to in _VISIBLE.items() if chr(code) not in keep})
+
+
+_SEAM: Final = re.compile(r"(?<=[-/:._?&=@])(?=[^-/:._?&=@])|(?<=[a-z])(?=[A-Z])")
+"""Where a name may be broken: after a separator, and before the next word of a CamelCase name."""
+
+
+def breakable(name: str) -> Markup:
+    """A name, made harmless, that a narrow page breaks between its words."""
+    return Markup("<wbr>").join(map(visible, _SEAM.split(name)))
 
 
 def columns(text: str) -> int:
