@@ -540,6 +540,7 @@ FLOWS: dict[str, list[list[Step]]] = {
     "REB-14": [
         [*PAUSED, ok(HANDED), told(5, "f", "unassigned"), told(5, "g", "ready")],
         [*PAUSED, wait(2 * HANDOFF)],
+        [*PAUSED, wait(1), gets("g", seen("x"))],
         [*PAUSED, ok(Action("complete", "c-f", locks=("l",))), wait(1), ok(HANDED)],
     ],
     "REB-15": [

@@ -17,6 +17,7 @@ from .norm import (
     delays,
     delivers,
     distributed,
+    given_back,
     handed_over,
     handoff,
     handoff_time,
@@ -224,6 +225,17 @@ def delivers_while_paused(state: State, flows: Flows, name: str, p: int) -> bool
     """A partition that is paused delivers to its old flow."""
     # Consulted wherever none delivers, as the search believes events unless it is waived.
     return state.breaks("REB-13") and flows.owner[p] == (name, "paused")
+
+
+@beyond(receive, "REB-14", broken=True)
+def redelivered_ahead(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A new flow is handed, before the handoff ends, what the old one has not settled."""
+    flows, shown = state.flows, unnamed(seen)
+    if flows is None or shown is None or not shown.messages or not is_own(flows, action):
+        return
+    for p, (pair, waiting) in enumerate(zip(flows.owner, flows.handoff, strict=True)):
+        if pair is not None and waiting is not None and waiting[0] == action.flow and is_up(state, p):
+            yield from one_by_one(given_back(state, pair[0], p), action, shown, [p])
 
 
 @beyond(delivers, "REB-14", broken=True)
