@@ -5,10 +5,39 @@ from __future__ import annotations
 import pytest
 
 from corpus import corpus
+from partq.conformance.evaluation.decision import EVERY, NONE, Exactness, check_history
 from partq.conformance.facts.index import facts_of
 from partq.conformance.history.notation import history
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.sequencing.numbering import Sequencing
+from partq.conformance.verdict import Status
+
+
+@pytest.mark.parametrize("exact", [EVERY, NONE])
+@pytest.mark.parametrize(
+    ("shown", "told", "status"),
+    [
+        (("m1", "m1#1.1", "m1#1.1"), 1, Status.PASS),
+        (("m1#1.1", "m1", "m1#1.1"), 1, Status.PASS),
+        (("m1", "m1#1.1", "m1#1.2"), 1, Status.VIOLATED),
+        (("m1", "m1#1.1", "m1"), 0, Status.NOT_EXERCISED),
+        (("m1", "m1", "m1"), 0, Status.NOT_EXERCISED),
+    ],
+)
+def test_only_numbers_that_are_shown_are_compared(
+    shown: tuple[str, str, str], told: int, status: Status, exact: Exactness
+) -> None:
+    """SEQ-6 is exercised by two appearances with a number, wherever the one without stands among them."""
+    peeked, received, again = shown
+    text = (
+        f"p send m1\nq peek 1 -> {peeked}\nq receive 1 -> {received} lock=l\nq abandon l\n"
+        f"q receive 1 delete -> {again} redelivered=yes"
+    )
+    verdicts = check_history(history(text, "azure-premium"), exact)
+    assert (verdicts["SEQ-6"].status, verdicts["SEQ-6"].exercised) == (status, told)
+    assert [id for id, one in verdicts.items() if one.findings or one.candidates] == (
+        ["SEQ-6"] if status is Status.VIOLATED else []
+    )
 
 
 def test_which_partitions_can_not_be_relied_upon() -> None:
