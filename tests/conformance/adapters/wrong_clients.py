@@ -153,6 +153,21 @@ class Forgets(Client):
         pass
 
 
+class ForgetsSome(Client):
+    """The same of one message of four."""
+
+    forgotten: tuple[str | None, ...] = ()
+
+    def receive(self, max_messages: int, **options: Any) -> Sequence[Delivery]:
+        found = super().receive(max_messages, **options)
+        self.forgotten += tuple(one.lock for one in found if chosen(one.id))
+        return found
+
+    def complete(self, locks: Sequence[str], **options: Any) -> None:
+        if set(locks).isdisjoint(self.forgotten):
+            super().complete(locks, **options)
+
+
 class CompletesFirst(Client):
     """Completes the first of several."""
 

@@ -48,6 +48,9 @@ class Shelves(Broker):
     def connect(self, proc: str) -> Client:
         return Shelf(self.stored)
 
+    def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
+        return {"partition": args["index"]}
+
 
 def send(proc: str, name: str) -> Step:
     return Step(proc, "send", {"messages": (Message(name),)})
@@ -55,6 +58,10 @@ def send(proc: str, name: str) -> Step:
 
 def receive(proc: str) -> Step:
     return Step(proc, "receive", {"max": 10})
+
+
+def advance(by: int) -> Step:
+    return Step(ENV, "advance", {"by": by})
 
 
 FLAT = replace(profile("azure-flat").default_entity, lock_duration=SECOND // 4)
@@ -80,7 +87,8 @@ def test_a_receive_waits_while_an_accepted_message_may_come() -> None:
     assert set(waits(ran(*steps), DRAINER)) == {BRIEF}
     assert waits(ran(send("a", "m"), receive("a"), receive("a")), "a") == [WAIT, WAIT], "it is not settled"
     assert waits(ran(send("a", "m")), DRAINER)[0] == WAIT
-    assert waits(ran(receive("a"), receive("b"), sequential=False), "a") == [WAIT], "others may send"
+    assert waits(ran(receive("a"), receive("b"), sequential=False), "a") == [BRIEF], "nobody sends"
+    assert waits(ran(receive("a"), advance(0), send("b", "m"), sequential=False), "a") == [WAIT], "others may"
 
 
 def test_the_drain_waits_for_locks_that_were_given_and_no_longer() -> None:
@@ -89,6 +97,16 @@ def test_the_drain_waits_for_locks_that_were_given_and_no_longer() -> None:
     assert 0 < given <= FLAT.lock_duration, "what comes again when its lock ends is still seen"
     steps = (send("a", "m"), receive("a"), Step(ENV, "advance", {"by": SECOND // 2}))
     assert advances(ran(*steps)) == [SECOND // 2], "all locks had ended"
+
+
+def test_time_passes_while_something_is_left_that_it_may_change() -> None:
+    assert advances(ran(advance(WAIT)))[:1] == [BRIEF]
+    assert advances(ran(send("a", "m"), advance(WAIT)))[:1] == [WAIT], "a message"
+    given = send("a", "m"), receive("a"), Step("a", "complete")
+    assert advances(ran(*given, advance(WAIT)))[:1] == [WAIT], "the end of a lock"
+    assert advances(ran(*given, advance(SECOND // 2), advance(WAIT)))[:2] == [SECOND // 2, BRIEF]
+    down = Step(ENV, "partition_down", {"index": 0})
+    assert advances(ran(down, advance(WAIT)))[:1] == [WAIT], "an outage"
 
 
 class Hoard(Shelf):

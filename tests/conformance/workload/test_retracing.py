@@ -45,6 +45,21 @@ def test_what_concerns_the_same_messages_comes_next() -> None:
     assert len({len(guess) for guess in steps((6, 9))}) == len(steps((6, 9))), "no guess twice"
 
 
+def test_of_an_answer_only_what_the_witness_sends_is_needed() -> None:
+    text = (
+        "p send m1\np send m2\nq receive 9 -> m1#1 lock=l1 count=0, m2#2 lock=l2 count=0\nq complete l2\n"
+        "drain receive 9 delete -> m1#1, m2#2"
+    )
+    first = next(guesses(FLAT, history(text, "azure-flat"), (1, 2, 3, 4)))
+    assert [f"{step.proc} {step.op}" for step in first.steps] == ["p send", "q receive", "q complete"]
+    assert first.steps[-1].args == {"pick": [0]}
+
+
+def test_a_receive_that_waited_for_its_message_comes_after_the_send() -> None:
+    text = "q receive 1 -> m1#1 lock=l1 count=0 @1-4\np send m1 @2-3\nq complete l1 @5-6"
+    assert steps((0, 1, 2), text)[0] == ["p send", "q receive", "q complete"]
+
+
 def test_locks_are_named_as_their_holder_knows_them() -> None:
     (whole,) = (
         guess for guess in guesses(FLAT, history(TEXT, "azure-flat"), (5, 6)) if len(guess.steps) == 6

@@ -61,7 +61,8 @@ PATIENT: Final = 10
 """A broker that reports when it is empty need not be asked for messages so long; a tenth will do."""
 
 BRIEF: Final = SECOND // 20
-"""ns that a receive waits where every message that was accepted has gone, so that none can come."""
+"""ns that a receive waits where every message that was accepted has gone, so that none can come; time passes
+no longer where no lock can end either."""
 
 QUIET: Final = 3
 """Any other has to answer so many receives in a row with nothing."""
@@ -116,6 +117,7 @@ class LiveRun:
         self.draining = False
         self.lacks = _lacks_of(broker)
         self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
+        self.to_send = sum("messages" in step.args for step in self.steps)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
@@ -203,6 +205,8 @@ class LiveRun:
                 lambda: self.over.is_set() or all(other.begun_before > position for other in others)
             )
         self._do(thread, step)
+        with self.turn:
+            self.to_send -= "messages" in step.args
 
     def _perform(self, step: Step, longest_advance: float | None = None) -> StepResult | None:
         """Do one step to its end, in its own thread; None where there was nothing to do."""
@@ -280,12 +284,23 @@ class LiveRun:
             return {"timeout": operation.timeout, **args}
         if operation.waits:
             longest = int(self.limits.wait * SECOND)
-            if self.draining or self.program.sequential:
-                longest = min(longest, BRIEF) if self.ledger.nothing_left else longest
+            longest = min(longest, BRIEF) if self._nothing_comes() else longest
             return {**args, "timeout": min(args.get("timeout", longest), longest)}
         if "how" in operation.args and "how" not in args:
             return {**args, "how": next(self.ways)}
         return args
+
+    def _nothing_comes(self) -> bool:
+        """Whether all that was accepted has gone, and no more is being sent."""
+        alone = self.draining or self.program.sequential or not self.to_send
+        return alone and self.ledger.nothing_left
+
+    def _nothing_changes(self) -> bool:
+        """Whether time has no effect: neither a message nor a lock is left, and nothing else runs out."""
+        if self.draining or self.faults or profile(self.program.profile).flows:
+            return False
+        locks_left = self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration)
+        return self._nothing_comes() and not locks_left and not self.entity.duplicate_detection
 
     def _operate(self, thread: ClientThread, op: str, args: Args) -> None:
         self._called(thread, op, args, own_time(args) + self.limits.hang)
@@ -304,7 +319,7 @@ class LiveRun:
             self.unsupported.add(step.op)
 
     def _advance(self, thread: ClientThread, by: int, longest: float) -> None:
-        wait = min(by, int(longest * SECOND))
+        wait = min(by, int(longest * SECOND), BRIEF if self._nothing_changes() else by)
         self._called(thread, CLOCK, {"by": wait}, wait / SECOND + self.limits.hang)
         self.over.wait(wait / SECOND)
         self._returned(thread, CallResult())

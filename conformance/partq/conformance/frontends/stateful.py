@@ -1,4 +1,5 @@
-"""The Hypothesis rule-based machine: a search that shrinks, over the model, for any broker.
+"""The Hypothesis rule-based machine: a search that shrinks, over the model, for simulated brokers. Live ones,
+where each program takes its time, are searched by `live_search`.
 
 The model is walked along to say which operations make sense next, and never to say what the broker should
 answer. When a run ends its steps are one sequential program: it is run on the broker, and its history judged.
@@ -8,11 +9,9 @@ A failure shows the smallest such program, to be pasted into a file and given to
 from __future__ import annotations
 
 import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
@@ -22,24 +21,11 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable, open_broker
-from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import EVERY, Exactness
-from partq.conformance.evaluation.finding_text import finding_text, wrong_in
-from partq.conformance.evaluation.finding_text import steps as steps_of
-from partq.conformance.evaluation.live_shrinking import SECONDS, LiveShrinking
-from partq.conformance.evaluation.suite import (
-    ALONE,
-    BrokerFailed,
-    NamedProgram,
-    Run,
-    Ways,
-    deciding,
-    lacks_of,
-    runs,
-)
-from partq.conformance.screens.registry import ALL
-from partq.conformance.verdict import Verdicts, merge, narrowed, plural
-from partq.conformance.workload import program as programs
+from partq.conformance.evaluation.finding_text import wrong_in
+from partq.conformance.evaluation.suite import ALONE, BrokerFailed, NamedProgram, Run, Ways, lacks_of, runs
+from partq.conformance.frontends.live_search import search_live
+from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
@@ -55,81 +41,9 @@ FEW = st.integers(0, 3)
 COUNTS = st.sampled_from((1, 2, 10))
 
 
-class NotConformant(AssertionError):
-    """Raised when a program violates a rule. The message holds the program, the findings and the replay
-    command.
-
-    ``verdicts``: of its run. ``steady``: whether it showed each time that the program was run; a live
-    broker's races need not.
-    """
-
-    def __init__(self, program: Program, trouble: list[str], verdicts: Verdicts, steady: bool = True) -> None:
-        self.program = program
-        self.trouble = trouble
-        self.verdicts = verdicts
-        self.steady = steady
-        super().__init__(f"{self.story}\n{again(program, 'BROKER')}")
-
-    @property
-    def story(self) -> str:
-        """What was found, and the program that shows it."""
-        lines = steps_of(self.program)
-        heading = f"The program, {plural(len(lines), 'step')}:"
-        seldom = [] if self.steady else ["It did not show each time that the program was run."]
-        return "\n".join([*self.trouble, *seldom, heading, *(f"  {text}" for text in lines)])
-
-
 class _Enough(BaseException):
-    """Ends a search: its time is over, or a live broker shows a violation. No `Exception`, which Hypothesis
-    would take for a failure, and shrink."""
-
-
-def again(program: Program, broker: str) -> str:
-    """How to run a program again that is stored nowhere; its last line is the program."""
-    command = f"partq replay program.json --broker {broker}"
-    return f"To run it again, save the next line as program.json: {command}\n{programs.dumps(program)}"
-
-
-@dataclass(slots=True)
-class SearchState:
-    """What a search has seen so far: of how many programs, their verdicts, merged, and what they show of the
-    broker's ``activity``, added up. ``failing``: the smallest failure, from which on it shrinks. ``found``:
-    the run of a live broker that ended the search. ``broken``: the broker could not be run, for this reason.
-    ``on_program``: called with the state after each program. ``seconds``: so long it may search, and as long
-    again shrink, a live broker for `SECONDS` at the most. ``over``: that time is up. ``examples``: how many
-    programs were asked for."""
-
-    examples: int = 0
-    programs: int = 0
-    verdicts: Verdicts = field(default_factory=dict)
-    activity: Counter[str] = field(default_factory=Counter)
-    failing: NotConformant | None = None
-    found: Run | None = None
-    broken: Exception | None = None
-    on_program: Callable[[SearchState], None] = lambda seen: None
-    seconds: float | None = None
-    since: float = field(default_factory=time.monotonic)
-    over: bool = False
-
-    def check_time(self) -> None:
-        """Raise `_Enough` if the time is over, unless nothing was seen yet."""
-        if self.seconds is not None and self.programs and time.monotonic() - self.since > self.seconds:
-            self.over = True
-            raise _Enough
-
-    def add(self, done: Run) -> None:
-        """Take in one more program's run."""
-        self.programs += 1
-        self.activity.update(activity(done.history))
-        both = merge((self.verdicts, done.verdicts))
-        self.verdicts = narrowed(both, done.history.header.profile, ALL, self.activity)
-
-    def fail(self, failure: NotConformant) -> None:
-        """Take in a failure."""
-        if self.failing is None:
-            self.since = time.monotonic()
-        if self.failing is None or len(failure.program.steps) <= len(self.failing.program.steps):
-            self.failing = failure
+    """Ends a search whose time is over. No `Exception`, which Hypothesis would take for a failure, and
+    shrink."""
 
 
 class _Drawn:
@@ -216,6 +130,7 @@ class BrokerMachine(RuleBasedStateMachine):
         messages = tuple(self._message(keys[0] if same else key, way) for key in keys)
         self.step(proc, "send_batch", messages=messages)
 
+    @precondition(lambda self: self.messages > 0)
     @rule(proc=st.sampled_from(CLIENTS), most=COUNTS, delete=st.booleans())
     def receive(self, proc: str, most: int, delete: bool) -> None:
         """Receive, locking or deleting."""
@@ -245,7 +160,7 @@ class BrokerMachine(RuleBasedStateMachine):
         """Renew a lock."""
         self.step(proc, "renew_lock", pick=[pick])
 
-    @precondition(lambda self: self.family.peek and self.offers("peek"))
+    @precondition(lambda self: self.messages > 0 and self.family.peek and self.offers("peek"))
     @rule(proc=st.sampled_from(CLIENTS), most=COUNTS, start=st.sampled_from(("cursor", "start")))
     def peek(self, proc: str, most: int, start: str) -> None:
         """Peek from the cursor or from the start."""
@@ -308,29 +223,17 @@ class BrokerMachine(RuleBasedStateMachine):
         seen = self.seen
         if seen.broken is not None:
             raise seen.broken
-        seen.check_time()
+        if seen.enough():
+            raise _Enough
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
         try:
             done = _run(self.broker, program, f"program {seen.programs + 1}", self.ways)
         except (Unreachable, BrokerFailed) as error:
             seen.broken = error
             raise
-        self._renew_broker()
         seen.add(done)
-        trouble = wrong_in(done)
-        if trouble:
-            seen.fail(NotConformant(program, trouble, done.verdicts))
-        seen.on_program(seen)
-        if done.findings and not isinstance(self.broker, SimulatedBroker):
-            seen.found = done
-            raise _Enough
-        if trouble:
+        if trouble := wrong_in(done):
             raise NotConformant(program, trouble, done.verdicts)
-
-    def _renew_broker(self) -> None:
-        """A broker object that hangs is not used again."""
-        if self.broker.hung and self.ways.another is not None:
-            type(self).broker = self.ways.another()
 
 
 def _run(broker: Broker, program: Program, name: str, ways: Ways = ALONE) -> Run:
@@ -343,18 +246,6 @@ def verdict(broker: Broker, program: Program, exact: Exactness = EVERY) -> list[
     """What is wrong with the broker's behaviour under the program, in words; empty if nothing is. Raises
     `Unreachable` and `BrokerFailed`."""
     return wrong_in(_run(broker, program, "the program", Ways(jobs=1, exact=exact)))
-
-
-def _shrunk(broker: Broker, done: Run, ways: Ways, seconds: float | None) -> NotConformant:
-    """What a live broker's run shows, shrunk in few runs: Hypothesis would take far more."""
-    small = LiveShrinking.of(
-        broker, done, done.findings[0], SECONDS if seconds is None else min(seconds, SECONDS)
-    )
-    verdicts = ways.focus(deciding(broker, ways.exact)(small.history, 0).verdicts)
-    trouble = [finding_text(small.finding, small.history)]
-    return NotConformant(
-        small.program, trouble, verdicts, small.seen is None or small.seen.times == small.seen.tries
-    )
 
 
 def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:
@@ -401,8 +292,11 @@ def search_on(
 ) -> SearchState:
     """`search` on a broker that is open. ``on_program`` hears of each program that was judged. Raises
     `Unreachable` and `BrokerFailed` at the first program that can't be run."""
+    seen = SearchState(examples, on_program, seconds)
+    if not isinstance(broker, SimulatedBroker):
+        return search_live(broker, profile_name, length, seed or 0, ways=ways, seen=seen)
     machine = machine_for(broker, profile_name)
-    machine.ways, machine.seen = ways, SearchState(examples, on_program=on_program, seconds=seconds)
+    machine.ways, machine.seen = ways, seen
     chosen = settings(
         max_examples=examples,
         stateful_step_count=length,
@@ -413,12 +307,9 @@ def search_on(
         suppress_health_check=list(HealthCheck),
         print_blob=False,
     )
-    seen = machine.seen
     try:
         run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
     except _Enough:
-        if seen.found is not None:
-            raise _shrunk(machine.broker, seen.found, ways, seconds) from None
         if seen.failing is not None:
             raise seen.failing from None
     except Flaky:

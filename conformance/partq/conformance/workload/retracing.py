@@ -27,6 +27,7 @@ def guesses(program: Program, history: History, witness: Collection[int]) -> Ite
     """Programs made of parts of the history, the smallest first: of the witness and what it needs; with the
     waits; of all that concerns its messages; of everything up to its end."""
     records = [r for r in history.records if r.proc != DRAINER and r.op in OPERATIONS]
+    records.sort(key=_moment)
     end = max((r.i for r in history.records if r.i in witness), default=0)
     shown = [r for r in history.records if r.i in witness]
     needed = _needed(records, shown)
@@ -44,6 +45,11 @@ def guesses(program: Program, history: History, witness: Collection[int]) -> Ite
             yield replace(program.with_steps(steps), sequential=True)
 
 
+def _moment(record: Record) -> int:
+    """When it most likely took effect: an answer may hold what was sent only while it was waited for."""
+    return record.call if record.ret is None or not record.messages else record.ret
+
+
 def with_locks(program: Program, duration: int) -> Program:
     """The program with locks that last so many ns, and its waits shorter, or longer, in proportion."""
     usual = program.entity.lock_duration
@@ -58,10 +64,13 @@ def with_locks(program: Program, duration: int) -> Program:
 
 def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] = ()) -> set[int]:
     """The records shown, or chosen, and those without which they could not be: that sent their messages, gave
-    their locks, opened their transactions and flows, and repaired what their faults had broken."""
+    their locks, opened their transactions and flows, and repaired what their faults had broken. What is shown
+    with the sends that matter needs no others, whatever else its answers hold."""
+    sends = () if chosen else (r for r in shown if "messages" in r.args)
+    matter = {one.id for r in sends for one in r.args["messages"]}
     shown = [r for r in shown if r.i in chosen] if chosen else shown
     names = {name for r in shown for name in _names(r)}
-    messages = {name for r in shown for name in _messages(r)}
+    messages = matter or {name for r in shown for name in _messages(r)}
     messages |= {one.id for r in records for one in r.messages if one.lock in names}
     numbers = {r.args["seq"] for r in shown if "seq" in r.args}
     messages |= {one.id for r in records for one in r.messages if one.seq in numbers}
@@ -90,6 +99,7 @@ def _names(record: Record) -> set[str]:
 
 def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
     scripts: dict[str, Script] = {}
+    sent = {one.id for record in records for one in record.args.get("messages", ())}
     struck = {op: [step for step in program.steps if step.op == op] for op in _BY_INDEX}
     steps = []
     for record in records:
@@ -105,5 +115,6 @@ def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
         known = OPERATIONS[record.op].retraced(script, args)
         if known is not None:
             steps.append(Step(record.proc, record.op, known))
-        script.absorb(record.op, args, record.outcome, record.error, record.messages)
+        came = tuple(one for one in record.messages if one.id in sent or not sent)
+        script.absorb(record.op, args, record.outcome, record.error, came)
     return tuple(steps)

@@ -1,4 +1,4 @@
-"""``partq search``: the Hypothesis machine, which shrinks what it finds."""
+"""``partq search``: programs until one shows a violation, and the smallest that does."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from partq.model.profiles import profile as profile_named
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import Target
-    from partq.conformance.frontends.stateful import NotConformant, SearchState
+    from partq.conformance.frontends.search_state import NotConformant, SearchState
 
 LIVE_SECONDS: Final = 120
 """How long a live broker is searched unless asked otherwise."""
@@ -70,10 +70,11 @@ def search(
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Search for the smallest program that a broker answers wrongly (Hypothesis, one step at a time).
+    """Search for the smallest program that a broker answers wrongly, on simulated brokers by Hypothesis, on
+    live ones by seeded programs.
 
     Where nothing is found, and the time was over before all programs were run, the exit code is 3."""
-    from partq.conformance.frontends.stateful import NotConformant
+    from partq.conformance.frontends.search_state import NotConformant
 
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
@@ -205,9 +206,7 @@ def _searched(
 
     target = opened(broker)
     problems = ProblemPrinter()
-    ways = Ways(
-        lambda: open_broker(broker), jobs=1, on_problem=problems.report, focus=partial(past.of, profile)
-    )
+    ways = Ways(lambda: open_broker(broker), on_problem=problems.report, focus=partial(past.of, profile))
     live = not isinstance(target, SimulatedBroker)
     most = LIVE_SECONDS if live and seconds is None else seconds
     try:
@@ -260,7 +259,7 @@ def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Sea
 def _kept(found: NotConformant, broker: str, out: Target | None) -> str:
     """Store what was found, if asked to, and say how to run it again."""
     from partq.conformance.adapters import public_name
-    from partq.conformance.frontends.stateful import again
+    from partq.conformance.frontends.search_state import again
     from partq.conformance.workload.program import dumps
 
     name = shlex.quote(public_name(broker))
