@@ -66,8 +66,8 @@ def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] 
     """The records shown, or chosen, and those without which they could not be: that sent their messages, gave
     their locks, opened their transactions and flows, and repaired what their faults had broken. What is shown
     with the sends that matter needs no others, whatever else its answers hold."""
-    sends = () if chosen else (r for r in shown if "messages" in r.args)
-    matter = {one.id for r in sends for one in r.args["messages"]}
+    senders = () if chosen else (r for r in shown if "messages" in r.args)
+    matter = {one.id for r in senders for one in r.args["messages"]}
     shown = [r for r in shown if r.i in chosen] if chosen else shown
     names = {name for r in shown for name in _names(r)}
     messages = matter or {name for r in shown for name in _messages(r)}
