@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Final
 
 import canned_broker
 import pytest
@@ -21,6 +22,7 @@ from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.totals import _stalled, _verdicts
 from partq.conformance.frontends.campaign.work import ChunkResult, do_chunk
 from partq.conformance.frontends.cli.app import main
+from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.history.notation import history
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Status, Verdict, Verdicts, narrowed, required, stalled
@@ -219,6 +221,38 @@ def test_what_is_required_can_be_met_without_what_does_not_apply() -> None:
 
     assert not met(check_history(history(Unnumbered.shows, "azure-premium")))
     assert met(run_suite(Unnumbered(), "azure-premium", (), 3, 1).verdicts)
+
+
+FAULTY: Final = """\
+schema = "partq.profile/1"
+name = "faulty"
+title = "A queue of which faults are promised much"
+rules = ["KEY-9", "RCV-1", "RCV-2", "ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8"]
+"""
+
+
+@pytest.mark.parametrize(("inject", "met"), [(True, True), (False, False)])
+def test_under_a_profile_of_its_own_a_share_is_met_without_the_rules_on_faults_that_it_refuses(
+    inject: bool, met: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from toy_broker import Toy
+
+    class Firm(Toy):  # type: ignore[misc]
+        def inject(self, fault: str, args: dict[str, object]) -> dict[str, object]:
+            raise Rejected("unsupported")
+
+    (tmp_path / "faulty.toml").write_text(FAULTY)
+    name = named_profile("faulty.toml", tmp_path)
+    sent = Step("c1", "send", {"messages": (Message("m1", partition_key="k"),)})
+    steps = (sent, Step("c1", "receive", {"max": 1}), Step("env", "partition_down", {"index": 0}))
+    program = Program(name, steps if inject else steps[:-1], sequential=True)
+    verdicts = api.check(run(Firm(), program, limits=Limits(wait=0.01, advance=0.01, drain=0.01)))
+    assert (required({name: verdicts.requirements}, False, ["60%"]) == []) is met
+    told = {id: one.status for id, one in verdicts.requirements.items() if id.startswith("ROUTE-")}
+    faults = {told[id] for id in ("ROUTE-5", "ROUTE-6", "ROUTE-7", "ROUTE-8")}
+    assert faults == {Status.NOT_APPLICABLE if inject else Status.NOT_EXERCISED}
+    assert sys.modules.pop("toy_broker")
 
 
 def test_a_campaign_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,10 @@ def test_rules_are_grouped_by_how_they_differ(case: str) -> None:
     assert (row.group, row.cells) == (group, cells)
 
 
+def test_a_rule_that_applies_to_some_only_is_not_called_violated_by_all() -> None:
+    assert Group.BY_ALL.words == "violated wherever it applies"
+
+
 def test_what_differs_comes_first_and_no_rule_is_missing() -> None:
     rows = ({RULE: bad(), OTHER: OPEN}, {THIRD: IDLE}, {})
     found = compare([[column(one, broker=f"b{n}")] for n, one in enumerate(rows)])
@@ -124,7 +128,7 @@ def test_what_differs_comes_first_and_no_rule_is_missing() -> None:
 def test_a_comparison_of_brokers_is_no_verdict() -> None:
     found = compare([[column({})], [column({RULE: bad()}, broker="other")]])
     assert (found.code, found.regressions) == (Exit.CONFORMANT, ())
-    assert found.conclusion == f"COMPARED: 2 columns, 1 of {len(catalogue())} rules differ; violated: {RULE}"
+    assert found.conclusion == f"COMPARED: 2 columns, 1 of {len(catalogue())} rules differs; violated: {RULE}"
 
 
 # --- two runs of one broker ---------------------------------------------------------------------------

@@ -36,7 +36,8 @@ class Group(StrEnum):
     @property
     def words(self) -> str:
         """The group as a user reads it; its value is for data."""
-        return Status.UNKNOWN.words if self is Group.OPEN else self.value
+        told = {Group.OPEN: Status.UNKNOWN.words, Group.BY_ALL: "violated wherever it applies"}
+        return told.get(self, self.value)
 
 
 class Row(NamedTuple):
@@ -124,7 +125,8 @@ def _compared(columns: Sequence[Column], rows: Sequence[Row]) -> tuple[int, str]
     """What is said of several brokers: no verdict on any."""
     differing = sum(row.differs for row in rows)
     bad = [row.requirement for row in rows if row.group in (Group.BY_SOME, Group.BY_ALL)]
-    said = f"{plural(len(columns), 'column')}, {differing} of {plural(len(rows), 'rule')} differ"
+    differ = "differs" if differing == 1 else "differ"
+    said = f"{plural(len(columns), 'column')}, {differing} of {plural(len(rows), 'rule')} {differ}"
     return Exit.CONFORMANT, f"COMPARED: {said}; violated: {', '.join(bad) or 'none'}"
 
 
