@@ -103,6 +103,16 @@ def test_what_is_scheduled_or_deferred_or_dead_is_so_when_the_files_are_opened_a
     assert [(one.id, one.reason) for one in peeked(second, dead_letters=True)] == [("b", "spoilt")]
 
 
+def test_what_is_scheduled_comes_at_its_time_though_another_process_took_it(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    at_once(first, first.schedule(Post("a", scheduled_at=7200 * SECOND)))
+    closed(first)
+
+    second = opened(tmp_path)
+    assert ids(second.do(second.receive(timeout=7200 * SECOND))) == ["a"]
+    assert second.clock.now >= 7200 * SECOND
+
+
 def test_a_lock_that_was_over_by_then_has_counted_one_that_was_not_is_lost(tmp_path: Path) -> None:
     first = opened(tmp_path)
     first.do(first.send(Post("a", partition_key="k"), Post("b", partition_key="k")))

@@ -259,7 +259,7 @@ class DurableBroker(Broker):
         """Know what is in the files, and nothing else. Raises `sqlite3.Error`."""
         for file in self.files:
             file.load(self.clock.now)
-        self.lifetimes.any = True
+        self.lifetimes.any = self.timetable.any = True
 
     def has_written(self) -> bool:
         """Write what has changed. A broker that cannot is dead: what it says is worth nothing."""

@@ -35,14 +35,17 @@ class Queue(Protocol):
 
 
 class Timetable:
-    """When the scheduled messages of a queue are activated, and whether a cancel comes in time."""
+    """When the scheduled messages of a queue are activated, and whether a cancel comes in time. ``any``:
+    whether there may be any."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.clock = queue.clock
+        self.any = False
 
     def enter(self, stored: Stored) -> None:
         """Let a message that was stored just now wait for its time."""
+        self.any = True
         stored.due = stored.content.scheduled_at
         self.start(stored)
 
@@ -73,7 +76,7 @@ class Timetable:
 
     def resume(self) -> None:
         """The broker, or a partition, serves again: start the timers of what is stored."""
-        for partition in self.queue.partitions:
+        for partition in self.queue.partitions if self.any else ():
             for stored in partition.store.live():
                 if stored.is_scheduled():
                     self.start(stored)

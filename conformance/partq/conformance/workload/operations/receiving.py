@@ -23,15 +23,16 @@ def _receive(held: Holdings, args: Args) -> Args:
 def received(held: Holdings, told: Told) -> None:
     """Learn the locks and numbers of what was delivered."""
     pool = held.dead if "entity" in told.args else held.held
-    pool.extend(delivery.lock for delivery in told.messages if delivery.lock is not None)
     for one in told.messages:
-        if one.lock is not None and one.seq is not None:
-            held.numbers[one.lock] = one.seq
+        if one.lock is not None:
+            pool.append(one.lock)
+            if one.seq is not None:
+                held.numbers[one.lock] = one.seq
     _shown(held, told)
 
 
 def _shown(held: Holdings, told: Told) -> None:
-    held.seen.extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
+    held.seen += [delivery.seq for delivery in told.messages if delivery.seq is not None]
 
 
 def _peeked(held: Holdings, told: Told) -> None:
