@@ -49,6 +49,9 @@ def test_what_screens_leave_between_rules_has_a_witness() -> None:
     ((finding,),) = said.findings.values()
     assert (finding.candidates, finding.witness) == (("RCV-3", "RCV-2"), (0, 1, 2))
     assert not said.violated
+    more = history("p send m1\np send m2\np send m3\np receive 9 delete -> m2#2, m3#3", "azure-flat")
+    said = decide(more, NONE, screens=(*ALL[:3], replace(ALL[3], check=unsure), *ALL[4:]))
+    assert next(iter(said.findings.values()))[0].witness == (0, 1, 3), "m3 is not in question"
 
 
 def unsure(facts: Facts) -> Report:
@@ -138,7 +141,7 @@ def test_a_rejection_is_a_violation_that_no_screen_saw() -> None:
     said = decide(LOST_LOCK, screens=())
     assert said.violated == ["RCV-8"]
     (finding,) = said.findings["RCV-8"]
-    assert finding.witness == (1, 3) and "its lock on m1, given at 1, had been lost" in finding.detail
+    assert finding.witness == (0, 1, 3) and "its lock on m1, given at 1, had been lost" in finding.detail
 
 
 def test_what_is_violated_was_exercised_whoever_saw_it() -> None:

@@ -150,13 +150,14 @@ def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
 def _witness(
     history: History, stuck: Record | None, why: Reason | None, about: Set[_Name] = frozenset()
 ) -> tuple[int, ...]:
-    """The operation, those that the reason names, and those before it that concern the same messages (of an
-    answer the one that the reason is about), or what it is ``about``, their locks or transactions."""
+    """The operation, those that the reason names, and those before it that concern what it is ``about``, or
+    all its messages where none of them is, their locks or transactions."""
     if stuck is None:
         return ()
     certain = {stuck.i, *(() if why is None else (_answer(history, stuck).i, *why.witness[: WITNESSES - 2]))}
-    own = [one for one in stuck.messages if why is not None and one.id == why.message]
-    names = _names(replace(stuck, messages=tuple(own)) if own else stuck) | about
+    about = about if why is None else about | {("message", why.message)}
+    own = tuple(one for one in stuck.messages if ("message", one.id) in about)
+    names = _names(replace(stuck, messages=own) if own else stuck) | about
     shown = (one for record in history.records for one in record.messages if ("message", one.id) in names)
     names |= {("lock", one.lock) for one in shown if one.lock is not None}
     names |= {name for r in history.records for name in _names(r) if name[0] == "txn" and names & _names(r)}

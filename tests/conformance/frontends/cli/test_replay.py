@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from canned_broker import SPLIT
 
+from partq.conformance.adapters import Shares
 from partq.conformance.evaluation import counterexample
 from partq.conformance.evaluation.counterexample import Counterexample
 from partq.conformance.frontends.cli.app import main
@@ -69,7 +70,9 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "Silent",
             3,
-            "NOT EXERCISED ROUTE-2 on canned_broker:Silent (azure-premium): it does not show again",
+            "NOT EXERCISED ROUTE-2 on canned_broker:Silent (azure-premium): it does not show again, but this "
+            "program does not exercise the rule here; programs that do: "
+            "partq run canned_broker:Silent --profile azure-premium --rule ROUTE-2",
         ),
         ("Unheard", 3, "NOT EXERCISED ROUTE-2"),
     ],
@@ -263,6 +266,8 @@ def test_what_shows_says_how_often(
 
         opened = 0
 
+        shares = Shares.EVERYTHING
+
         def open(self, entity: Entity) -> Entity:
             Seldom.opened += 1
             kind = wrong_toys.KeysApart if Seldom.opened % 2 else wrong_toys.Queue
@@ -275,6 +280,10 @@ def test_what_shows_says_how_often(
     assert main(["replay", str(file), "--broker", "wrong_toys:Seldom", "--tries", "4"]) == 1
     first = capsys.readouterr().out.splitlines()[0]
     assert first == "REPRODUCED ROUTE-2 on wrong_toys:Seldom (azure-premium) (2 of 4 tries)"
+
+
+def test_several_tries_at_once_where_the_broker_allows_it(tmp_path: Path) -> None:
+    assert main(["replay", str(stored(tmp_path)), "--broker", "canned_broker:Sociable", "--tries", "4"]) == 3
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ exercised. A mere program asks what a search asks: whether anything is found.
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from partq.conformance.verdict import (
     outcome,
     verdicts_document,
 )
+from partq.model.profiles import PROFILES
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.suite import Run
@@ -66,10 +68,7 @@ _EXPECTED: Final = (
     "a counterexample or a program is expected (a history: partq check; a trace: partq run --program)"
 )
 
-_IDLE: Final = (
-    "it does not show again, but the program exercises the rule no longer either: "
-    "partq run --rule {rule} does"
-)
+_IDLE: Final = "it does not show again, but this program does not exercise the rule here; programs that do:"
 
 
 def replay(
@@ -107,6 +106,8 @@ def replay(
     verdicts = merge(run.verdicts for run in done)
     rule = _telling(verdicts, stored.requirements)
     code, word, reason = _answer(verdicts, rule)
+    if rule is not None and verdicts[rule].status is Status.NOT_EXERCISED:
+        reason = f": {_IDLE} {_asking(name, stored.program.profile, rule)}"
     if code == Exit.VIOLATED and live:
         reason += f" ({sum(_shows(run, stored.requirements) for run in done)} of {times} tries)"
     if code == Exit.CONFORMANT and (live or times > 1):
@@ -146,6 +147,14 @@ def _is_live(name: str) -> bool:
     from partq.conformance.adapters import SimulatedBroker
 
     return not isinstance(opened(name), SimulatedBroker)
+
+
+def _asking(name: str, profile: str, rule: str) -> str:
+    """The command that runs all that exercises the rule, under the broker's own profile if it is a file."""
+    from partq.conformance.adapters import public_name
+
+    under = ["--profile", profile] if profile in PROFILES else []
+    return shlex.join(["partq", "run", public_name(name), *under, "--rule", rule])
 
 
 def _miss(rate: Recurrence, stored: Replayable, times: int, live: bool) -> str:
@@ -202,14 +211,14 @@ def read_replayable(file: Path) -> Replayable:
 
 
 def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
-    """All runs, or of a simulated broker the first that shows it again."""
+    """All runs, several at once where the broker allows it; of a simulated one the first that shows it."""
     from partq.conformance.adapters import open_broker
     from partq.conformance.evaluation.suite import NamedProgram, Ways, runs, usual
 
     tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
     target = opened(name)
     exact = replace(usual(target), drained=bool(stored.requirements))
-    ways = Ways(lambda: open_broker(name), jobs=1, exact=exact)
+    ways = Ways(lambda: open_broker(name), exact=exact)
     seen: list[Run] = []
     with closing(runs(target, stored.program.profile, tasks, ways)) as ending:
         for _, done in ending:
@@ -236,7 +245,6 @@ def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]
         code, verdict = exit_code(verdicts, [requirement]), verdicts[requirement]
         if verdict.candidates:
             return Exit.VIOLATED, OF_A_REQUIREMENT[Status.VIOLATED], f": {verdict.ambiguity}"
-        why = _IDLE.format(rule=requirement) if verdict.status is Status.NOT_EXERCISED else verdict.reason
-        return code, OF_A_REQUIREMENT[verdict.status], why and f": {why}"
+        return code, OF_A_REQUIREMENT[verdict.status], verdict.reason and f": {verdict.reason}"
     code, why = outcome(verdicts, verdicts)
     return code, OF_ANY_REQUIREMENT[code], why and f": {why}"
