@@ -10,6 +10,7 @@ from world import Post, World, ids, outcome
 
 from partq.reference_impl.broker import SECOND
 from partq.reference_impl.clock import Steps
+from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer
 
 WINDOW = 10 * SECOND
@@ -75,6 +76,20 @@ def test_what_was_rolled_back_is_not_remembered() -> None:
         return _bodies((yield from world.receive(5)))
 
     assert world.do(scene()) == ["kept"]
+
+
+def test_a_time_drawn_for_a_duplicate_is_no_other_message_s() -> None:
+    world = _world(freedoms=Freedoms(stamp_apart=1.0))
+
+    def scene() -> Steps[None]:
+        yield from world.begin("t")
+        yield from world.send(Post("m"), txn="t")
+        yield from world.send(Post("m"), txn=None)
+        assert outcome((yield from world.commit("t"))) == "ok"
+
+    world.do(scene())
+    (partition,) = world.broker.partitions
+    assert partition.store.leads == []
 
 
 def test_an_id_is_the_key_that_a_transaction_needs() -> None:

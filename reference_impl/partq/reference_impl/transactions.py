@@ -122,6 +122,8 @@ class Transaction:
             self.partition.withdraw(dropped)
             self.hidden = [stored for stored in self.hidden if stored not in dropped]
         self.sends = [*self.partition.fresh(self.sends, now)]
+        if not self.sends:
+            self.partition.lead(())  # the times of what is not stored
 
     def reveal(self) -> None:
         """Accept what is hidden."""

@@ -16,6 +16,7 @@ from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.themes import THEMES
 from partq.model.profiles import profile
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
@@ -37,12 +38,14 @@ def needs_tlc() -> None:
 
 
 def history_of(broker: str, profile: str, number: int, phrases: int = PHRASES) -> History:
-    """What a broker does with a generated program, without scheduled messages and dead letters: these are not
-    followed."""
+    """What a broker does with a generated program, without scheduled messages, dead letters and duplicates:
+    these are not followed."""
     opened = open_broker(broker)
     opened.profile = profile
     lacks = opened.lacks() | {"schedule", "cancel_scheduled", "dead_letter"}
-    return run(opened, generate(profile, trace_seed(7, number), length=phrases, lacks=lacks))
+    themes = {name: weights for name, weights in THEMES.items() if name != "duplicates"}
+    seed = trace_seed(7, number)
+    return run(opened, generate(profile, seed, length=phrases, lacks=lacks, themes=themes))
 
 
 def followed(histories: Sequence[History], locate: bool = True) -> list[Validated]:

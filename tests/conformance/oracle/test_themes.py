@@ -33,7 +33,8 @@ def test_no_history_about_a_mechanism_is_rejected(mechanism: str, profile: str) 
     broker = open_broker("reference")
     broker.profile = profile
     lacks, decided = broker.lacks(), 0
-    themes = dict.fromkeys(THEMES, ABOUT[mechanism].weights)
+    theme = ABOUT[mechanism].name
+    themes = {theme: THEMES[theme]}
     for number in range(HISTORIES):
         seed = trace_seed(SEED, number)
         whole = run(broker, generate(profile, seed, length=PHRASES, lacks=lacks, themes=themes))

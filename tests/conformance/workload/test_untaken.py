@@ -8,6 +8,7 @@ from partq.conformance.adapters.reference import Reference
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
+from partq.conformance.workload.cases.steps import dead
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.untaken import untaken
@@ -67,6 +68,13 @@ def test_a_fault_that_did_not_strike_is_told_from_one_that_did() -> None:
     assert reasons("env advance 5ns\nenv assignment 0 f ready", DOWN, advance) == {
         0: "the fault did not strike"
     }
+
+
+def test_a_lock_of_the_dead_letter_queue_is_none_of_the_queue_s() -> None:
+    text = "c1 receive 1 dead -> m1#0.0 lock=l\nc1 complete l"
+    taken = (dead(RECEIVE), dead(COMPLETE))
+    assert list(reasons(text, RECEIVE, COMPLETE)) == [1]
+    assert list(reasons(text, taken[0], COMPLETE, taken[1])) == [1]
 
 
 def test_a_further_flow_that_was_not_to_be_had_is_told_from_one_bound_again() -> None:

@@ -18,7 +18,7 @@ from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import PHRASES, THEMES, WEARS, themes_of
+from partq.conformance.workload.themes import PHRASES, SETTINGS, THEMES, WEARS, themes_of
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -65,16 +65,16 @@ def generate(
 
     ``length`` counts phrases; None: one of `LENGTHS`. ``source`` overrides the seed as the origin of choices
     (Hypothesis); the seed still orders the interleaving. Steps that ``lacks`` names are left out.
-    ``lock_duration`` in ns is the entity's, whatever is drawn.
+    ``lock_duration`` in ns is the entity's, whatever is drawn. ``themes``: of the profile's only these.
     """
     family = profile(profile_name)
     lacks = lacks | {op for op, switch in SWITCHED.items() if not getattr(family, switch)}
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
-    names = themes_of(family)
+    names = [name for name in themes_of(family) if name in themes]
     theme = names[source.below(len(names))]
-    entity = _entity(family, theme, source)
+    entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}))
     if length > LENGTHS[0]:
         entity = replace(entity, max_delivery_count=PATIENCE)
     if lock_duration is not None:

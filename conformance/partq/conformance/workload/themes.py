@@ -4,7 +4,7 @@ which themes a profile's programs have."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from partq.conformance.of_mechanisms import given
 from partq.conformance.workload import phrases, weights
@@ -33,6 +33,9 @@ THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.w
 
 WEARS: Final = frozenset({"locks", *(theme.name for theme in _GIVEN if theme.wears)})
 """The themes in which an entity may allow few deliveries."""
+
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {theme.name: theme.settings for theme in _GIVEN}
+"""Theme -> what the entities of its programs have."""
 
 
 def themes_of(family: Profile) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import Final
 
 from partq.conformance.history import History, Record
+from partq.conformance.history.entities import asked
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
@@ -55,7 +56,7 @@ def _untaken(step: Step, script: Script, left: deque[Record], lacks: Collection[
     if not left or not _made(left[0], step.op, args, script):
         return _without_record(step, args, script, lacks)
     record = left.popleft()
-    script.absorb(record.op, record.args, record.outcome, record.error, record.messages)
+    script.absorb(record.op, asked(record), record.outcome, record.error, record.messages)
     return _LACKING if record.error == _UNSUPPORTED else ""
 
 

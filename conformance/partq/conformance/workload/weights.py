@@ -7,7 +7,7 @@ came together rarely weighs more than its share.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 Weights = Mapping[str, int]
 """Phrase -> how often, in parts of the sum."""
@@ -15,12 +15,13 @@ Weights = Mapping[str, int]
 
 class Theme(NamedTuple):
     """What programs about a mechanism do, on profiles that the ``rule`` binds. ``wears``: their entities may
-    allow few deliveries."""
+    allow few deliveries. ``settings``: what their entities have."""
 
     name: str
     rule: str
     weights: Weights
     wears: bool = False
+    settings: Mapping[str, Any] = {}
 
 
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)

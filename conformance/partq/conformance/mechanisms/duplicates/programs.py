@@ -3,6 +3,8 @@ azure profiles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from partq.conformance.workload.cases.case import Case
@@ -22,12 +24,124 @@ from partq.conformance.workload.cases.steps import (
     send,
     take,
 )
+from partq.conformance.workload.phrases import Draft, browse
 from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.weights import Theme
 from partq.model.messages import Message
+from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 WINDOW: Final = 6 * SECOND
-"""How long message IDs count in the cases."""
+"""How long message IDs count, in random programs and in cases."""
+
+
+def _again(draft: Draft, one: Message) -> Message:
+    """Another message of that ID; now and then of another key."""
+    draft.messages += 1
+    copy = replace(one, body=f"copy {draft.messages} of {one.id}")
+    keyed = draft.family.partitioned and not copy.properties and draft.chance(8)
+    return replace(copy, session_id=None, partition_key=draft.some_key()) if keyed else copy
+
+
+def _sent(draft: Draft) -> Message:
+    """One of the last messages, or a fresh one."""
+    sent = [m for step in draft.steps[-12:] for m in step.args.get("messages", ())]
+    last = sent[-5:]
+    return last[draft.source.below(len(last))] if last else draft.message(draft.some_key())
+
+
+def _repeat(draft: Draft) -> None:
+    """One of the last messages once more, by anybody."""
+    draft.add(draft.client(), "send", messages=(_again(draft, _sent(draft)),))
+
+
+def _twice(draft: Draft) -> None:
+    """A message, some time, and the same ID again."""
+    one = draft.message(draft.some_key())
+    draft.add(draft.client(), "send", messages=(one,))
+    if draft.chance(2):
+        draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    _pass(draft)
+    draft.add(draft.client(), "send", messages=(_again(draft, one),))
+    if draft.chance(2):
+        browse(draft)
+
+
+def _pass(draft: Draft) -> None:
+    """Hardly any time, a part of the window, about all of it, or more."""
+    part = (1, 2 * SECOND, WINDOW - SECOND, WINDOW, WINDOW + SECOND // 1_000, WINDOW + 2 * SECOND)
+    draft.add(ENV, "advance", by=part[draft.source.below(len(part))])
+
+
+def _in_a_batch(draft: Draft) -> None:
+    """A batch with an ID that was sent, or twice with one of its own."""
+    one = _sent(draft) if draft.chance(2) else draft.message(draft.key())
+    copy = replace(_again(draft, one), session_id=one.session_id, partition_key=one.partition_key)
+    other = replace(draft.message(None), session_id=one.session_id, partition_key=one.partition_key)
+    several = (copy, other) if draft.chance(2) else (other, copy, _again(draft, other))
+    draft.add(draft.client(), "send_batch", messages=several)
+
+
+def _in_a_transaction(draft: Draft) -> None:
+    """An ID that was sent, or is sent meanwhile, in a transaction; or twice in it."""
+    client = draft.client()
+    one = _sent(draft) if draft.chance(2) else draft.message(draft.some_key())
+    draft.add(client, "begin")
+    draft.add(client, "send", messages=(_again(draft, one),), txn=True)
+    way = draft.source.below(4)
+    if way == 0:
+        draft.add(client, "send", messages=(_again(draft, one),), txn=True)
+    elif way == 1:
+        draft.add(draft.client(), "send", messages=(_again(draft, one),))
+    elif way == 2:
+        _pass(draft)
+    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    draft.add(draft.client(), "send", messages=(_again(draft, one),))
+    browse(draft)
+
+
+def _scheduled(draft: Draft) -> None:
+    """Scheduled, and sent again meanwhile; or the other way round."""
+    one = draft.message(draft.some_key())
+    first, later = ({"delay": 2 * SECOND}, {}) if draft.chance(2) else ({}, {"delay": 2 * SECOND})
+    draft.add(draft.client(), "send", messages=(one,), **first)
+    _pass(draft)
+    draft.add(draft.client(), "send", messages=(_again(draft, one),), **later)
+    draft.add(ENV, "advance", by=3 * SECOND)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "repeat": _repeat,
+    "twice": _twice,
+    "copies_in_a_batch": _in_a_batch,
+    "copies_together": _in_a_transaction,
+    "copies_scheduled": _scheduled,
+    "a_window": _pass,
+}
+"""Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "duplicates",
+    rule="DUP-1",
+    weights={
+        "repeat": 14,
+        "twice": 8,
+        "copies_in_a_batch": 5,
+        "copies_together": 5,
+        "copies_scheduled": 3,
+        "a_window": 4,
+        "send": 8,
+        "receive": 14,
+        "take": 3,
+        "complete": 8,
+        "abandon": 3,
+        "peek": 8,
+        "outage": 2,
+        "front_end": 1,
+        "kill": 1,
+    },
+    settings={"duplicate_detection": True, "duplicate_window": WINDOW},
+)
 
 
 def _detecting(profile: str, *steps: Step, **settings: Any) -> Program:
