@@ -44,6 +44,7 @@ _TXN_PARTITIONED: Final = Switch("transaction partitioned")
 SWITCHES: Final[Mapping[str, Switch]] = {
     "KEY_2": _AZURE,
     "KEY_3": _AZURE._replace(all="partitioned TwoKeys"),
+    "KEY_4": _AZURE._replace(all="partitioned Ids"),
     "KEY_7": _AZURE._replace(all="partitioned batches"),
     "KEY_8": _FLOWS,
     "ROUTE_1": Switch("partitioned"),
@@ -57,6 +58,8 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     **dict.fromkeys(("RCV_3", "RCV_8", "RCV_9", "RCV_12"), _NO_FLOWS),
     "RCV_10": Switch("defer"),
     "RCV_15": Switch("Mortal"),
+    "DUP_1": Switch("Ids"),
+    "DUP_2": Switch("Ids AfterWindow drain"),
     "RCV_14": _AZURE._replace(all="partitioned pairs"),
     **dict.fromkeys(("TXN_5", "TXN_10"), _TXN),
     **dict.fromkeys(("TXN_1", "TXN_2", "TXN_7", "TXN_8"), _TXN_PARTITIONED),

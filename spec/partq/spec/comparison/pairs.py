@@ -42,6 +42,7 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
     "the maximum delivery count, and the dead-letter queue": ("dead letter", "buries"),
     "deferred messages": ("defer",),
     "messages with a time to live": (),
+    "messages of one ID": (),
 }
 """What no pair compares, and the words of `Catalogue.tla` that no scope has for that reason."""
 

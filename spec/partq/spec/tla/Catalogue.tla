@@ -97,6 +97,17 @@ Origins ==
 \* @type: Set(Int);
 Mortal == {}
 
+\* The ID that each message bears (DUP-1), and the messages that are sent when the window
+\* of all before them is over (DUP-2); a .cfg puts others in their places.
+\* @type: Int -> Int;
+Ids == [ m \in Messages |-> m ]
+\* @type: Set(Int);
+AfterWindow == {}
+
+\* Message n was sent before m under the same ID and key.
+IsCopy(n, m) == n < m /\ m \notin Activations /\ Ids[n] = Ids[m] /\ Key(n) = Key(m)
+WindowIsOver(n, m) == \E late \in AfterWindow : n < late /\ late <= m
+
 \* What a family of brokers is.
 Promises(word) == word \in Profile
 Partitioned       == Promises("partitioned")    \* std, prem, sol; not flat
@@ -152,6 +163,10 @@ ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ HasFlows => Scheduled = {} /\ Mortal = {} /\ Alphabet \cap { "defer", "dead letter" } = {}
        /\ Mortal \subseteq Messages \ (Scheduled \cup Activations)
        /\ ~(Offers("dead letter") /\ Offers("stale"))
+       /\ (\E m \in Messages : Ids[m] # m) =>
+             /\ Alphabet \cap { "batches", "transaction" } = {}
+             /\ Scheduled = {} \/ AfterWindow = {}
+             /\ Partitioned => \A m \in Messages : Keyed(m)  \* KEY-4
        /\ Scheduled \subseteq Messages \ Activations
        /\ \A m \in Scheduled : Key(Activation[m]) = Key(m)
        /\ Profile \subseteq ProfileWords

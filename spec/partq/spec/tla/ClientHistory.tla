@@ -36,7 +36,8 @@ VARIABLES
 ghostVars == << history, answer >>
 
 (***************************************************************************)
-(* sent      no, accepted, refused, enlisted (in the open transaction); of  *)
+(* sent      no, accepted, refused, enlisted (in the open transaction),     *)
+(*           duplicate (accepted, and to be dropped: DUP-1); of             *)
 (*           an activation: expected (the scheduled time has come),         *)
 (*           accepted (it has been seen), cancelled (before its time)       *)
 (* place     the partition and number that it was stored with               *)
@@ -175,9 +176,14 @@ Said(op, by, m, out) ==
 \* @type: ($history) => Set(Int);
 AcceptedIn(h) == { m \in Messages : h.sent[m] = "accepted" }
 
+\* DUP-1: m was sent before under the same ID and key, and accepted to be stored, within
+\* the window.
+\* @type: ($history, Int) => Bool;
+IsDuplicate(h, m) == \E n \in AcceptedIn(h) : IsCopy(n, m) /\ ~WindowIsOver(n, m)
+
 \* @type: ($history, Int, Str, Set(Int)) => $history;
 SendSeen(h, m, sent, skips) ==
-    [ h EXCEPT !.sent[m] = sent,
+    [ h EXCEPT !.sent[m] = IF sent = "accepted" /\ IsDuplicate(h, m) THEN "duplicate" ELSE sent,
                !.before[m] = AcceptedIn(h) \cup
                    (IF sent = "enlisted" THEN h.deal.sends ELSE {}),
                !.skips[m] = skips,

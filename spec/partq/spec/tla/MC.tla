@@ -3,7 +3,7 @@
 (* For TLC: key functions and other constants that a .cfg file can't write. *)
 (* Bounds are in the MC*.cfg files, one for each question.                  *)
 (***************************************************************************)
-EXTENDS Scheduling, Expiry, Requirements, Bugs, Reach, Inductive
+EXTENDS Duplicates, Expiry, Requirements, Bugs, Reach, Inductive
 
 \* Keys of messages 1, 2, 3, 4: a letter for a key, K for keyless.
 KeysAA == [ m \in Messages |-> "a" ]
@@ -16,7 +16,12 @@ KeysAKA == [ m \in Messages |-> IF m = 2 THEN NoKey ELSE "a" ]
 KeysABA == [ m \in Messages |-> IF m = 2 THEN "b" ELSE "a" ]
 KeysKAA == [ m \in Messages |-> IF m = 1 THEN NoKey ELSE "a" ]
 
+\* IDs of the messages that are sent: all the same.
+IdsAA == [ m \in Messages |-> IF m \in Activations THEN m ELSE 1 ]
+
 \* Which messages are scheduled, or bear a time to live.
 First == {1}
+Second == {2}
+Third == {3}
 FirstTwo == {1, 2}
 ================================================================================

@@ -22,7 +22,8 @@ VARIABLES
 logVars == << msg, counter >>
 
 (***************************************************************************)
-(* at        unsent, refused (the send failed: nothing is stored),          *)
+(* at        unsent, refused (the send failed: nothing is stored), dropped  *)
+(*           (a duplicate),                                                 *)
 (*           pending (sent in the open transaction), lagging (committed,    *)
 (*           not yet visible), ready, cached (a front end fetched it and    *)
 (*           no client was given it), locked, deferred, done, dead          *)
@@ -55,6 +56,11 @@ LogInit == /\ msg = [m \in Messages |->
 \* The producer sends its messages in order; a refused one is not sent again.
 MaySend(m) == /\ msg[m].at = "unsent"
               /\ \A n \in Messages : n < m => msg[n].at # "unsent"
+
+\* DUP-1, DUP-2: a copy of m was stored, whatever became of it, and its window is not over.
+\* @type: (Int) => Bool;
+WasStored(n) == msg[n].at \notin { "unsent", "refused", "dropped" }
+Repeats(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n) /\ ~WindowIsOver(n, m)
 
 \* A refused send stores nothing (KEY-3, KEY-7, ROUTE-5, ROUTE-8).
 NotStored(m) == Empty("refused")

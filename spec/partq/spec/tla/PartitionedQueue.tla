@@ -74,7 +74,7 @@ InTheWay(ms) ==
 \* A message that the producer sends by the operation `op` is accepted, and stored in a
 \* partition that is up.
 Stores(op, m) ==
-    /\ Valid(m)
+    /\ Valid(m) /\ ~Repeats(m)
     /\ \E p \in Partitions : \E tried \in WastedNumbers(TriedBefore(m)) :
         /\ MayStore(m, p)
         /\ msg' = [ msg EXCEPT ![m] = [ Empty(Arrival(m)) EXCEPT

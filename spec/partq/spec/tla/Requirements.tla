@@ -131,6 +131,13 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
        \/ answer'.op \in TxnSettlements \cup { "txn cancel" } /\ Partitioned
             /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
+\* KEY-4 (A): "else, with duplicate detection on, the message ID" is the key: messages
+\* that bear the same ID, and no other key, are together.
+KEY_4 == [](AzurePartitions =>
+    \A m, n \in Messages :
+        Ids[m] = Ids[n] /\ KeyOf[m] = KeyOf[n] =>
+            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
+
 (***************************************************************************)
 (* ROUTE                                                                    *)
 (***************************************************************************)
@@ -392,6 +399,23 @@ RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ AzurePartiti
     \A m, n \in answer'.ms : SamePlace(m, n) ]_ghostVars
 
 (***************************************************************************)
+(* DUP                                                                      *)
+(***************************************************************************)
+
+\* DUP-1 (A, D): "a second message with the same message ID (partitioned: and the same
+\* key) is accepted and dropped: one copy is ever visible"; and no other message is
+\* dropped for its ID.  (That a duplicate is accepted: KEY-9.)
+DUP_1 == [][
+    /\ Shows => \A m \in answer'.ms : history.sent[Origins[m]] # "duplicate"
+    /\ answer'.op = "drained" =>
+            \A m \in Live, n \in Messages : n < m /\ Ids[n] = Ids[m] => WindowIsOver(n, m)
+    ]_ghostVars
+
+\* DUP-2 (D): "after the window it is stored again".
+DUP_2 == [][ answer'.op = "drained" =>
+    \A m \in Live : ~(\E n \in Messages : IsCopy(n, m) /\ WindowIsOver(n, m)) ]_ghostVars
+
+(***************************************************************************)
 (* TXN                                                                      *)
 (***************************************************************************)
 
@@ -510,10 +534,11 @@ SCH_1_Eventually == \A m \in Scheduled : m \in Overdue ~> m \notin Overdue
 
 \* SCH-2 (M): "either of two ways: a send that bears a scheduled time, or the schedule
 \* operation, which returns the sequence number.  Both have a number while scheduled,
-\* found by peek too": the operation tells one number, no answer shows another, and
-\* peeks leave out nothing that is scheduled.
+\* found by peek too": the operation tells one number (for a duplicate: which, no source
+\* says), no answer shows another, and peeks leave out nothing that is scheduled.
 SCH_2 == [][
     /\ answer'.op \in ScheduleOps /\ answer'.out = "ok" => \A m \in answer'.ms :
+        history'.sent[m] # "duplicate" =>
             Cardinality(history'.shown[m] \cup history'.shown[Activation[m]]) = 1
     /\ \A m \in Scheduled : Cardinality(history'.shown[m]) <= 1
     /\ Peeks => \E w \in history.walks[answer'.by] :

@@ -96,7 +96,7 @@ TxnScheduleFails(m) ==
 \* number that it has then.
 StoresPast(op, m) ==
     /\ May("past") /\ m \in Scheduled /\ MaySend(m)
-    /\ Valid(m)
+    /\ Valid(m) /\ ~Repeats(m)
     /\ \E p \in Partitions :
         LET b == Activation[m]
             n == NumberNow(p, b)
@@ -154,7 +154,7 @@ Activate(m) ==
 (***************************************************************************)
 (* Cancelling, by the number that a message has while it is scheduled.      *)
 (***************************************************************************)
-MayBeCancelled(m) == Offers("cancellation") /\ msg[m].at \notin { "unsent", "refused" }
+MayBeCancelled(m) == Offers("cancellation") /\ msg[m].at \notin { "unsent", "refused", "dropped" }
 
 \* The number is one of a scheduled message.
 IsScheduled(m) == msg[m].at \in { "scheduled", "due" }
