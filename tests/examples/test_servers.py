@@ -16,7 +16,9 @@ from wrong_clients import planted as plant
 from partq.conformance import run
 from partq.conformance.adapters import claimed_profiles
 from partq.conformance.evaluation.live_shrinking import LiveShrinking
-from partq.conformance.evaluation.suite import NamedProgram, runs
+from partq.conformance.evaluation.suite import ALONE, NamedProgram, runs
+from partq.conformance.frontends.live_search import search_live
+from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import profile
 
@@ -90,3 +92,23 @@ def test_planted_defects_are_found_and_named_by_a_few_steps(broker: type[Broker]
     for defect, small, named in zip(defects, found, rules, strict=True):
         assert small.finding.requirements[0] in named, f"{defect.__name__}: {small.finding.heading}"
     assert median(len(small.program.steps) for small in found) <= 5
+
+
+def searched(broker: Broker) -> NotConformant:
+    (name,) = claimed_profiles(broker)
+    seen, ticks = SearchState(200, seconds=LOOKS, clock=lambda: 0), count()
+    seen.clock = lambda: next(ticks) if seen.failing else 0
+    with pytest.raises(NotConformant) as found:
+        search_live(broker, name, length=20, seed=1, ways=ALONE, seen=seen)
+    return found.value
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_search_finds_each_planted_defect() -> None:
+    defects = [defect for defect, _, _ in planted.DEFECTS[planted.RedisStreams]]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(lambda defect: searched(plant(defect, planted.RedisStreams)()), defects))
+    for defect, one in zip(defects, found, strict=True):
+        print(f"{defect.__name__}: {one.trouble[0].partition(' ')[0]}, {len(one.program.steps)} steps")
+    assert median(len(one.program.steps) for one in found) <= 5

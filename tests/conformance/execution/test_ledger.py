@@ -135,6 +135,30 @@ def test_the_drain_ends_soon_where_the_same_comes_again_with_each_lock() -> None
     assert not any(record.op == "drained" for record in history.records)
 
 
+class Mortal(Shelves):
+    """Knows nothing while it is down."""
+
+    down = False
+
+    def inject(self, fault: str, args: dict[str, Any]) -> dict[str, Any]:
+        self.down = fault == "broker_kill"
+        return {}
+
+    def is_empty(self) -> bool:
+        if self.down:
+            raise ConnectionError("it is down")
+        return not self.stored
+
+
+def test_a_broker_is_started_before_it_is_asked_whether_it_is_empty() -> None:
+    problems: list[str] = []
+    program = Program("azure-flat", (send("a", "m"), Step(ENV, "broker_kill")), FLAT, sequential=True)
+    history = run(Mortal(), program, limits=Limits(wait=WAIT / SECOND), on_problem=problems.append)
+    assert not problems
+    assert [r.op for r in history.records if r.proc == ENV] == ["broker_kill", "broker_start", "drained"]
+    assert waits(history, DRAINER) == [WAIT // 10, WAIT // 10], "it says when it is empty"
+
+
 SENT = {"messages": (Message("m"),)}
 LOCKED = CallResult(messages=(Delivery("m", lock="l"),))
 

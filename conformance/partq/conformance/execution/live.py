@@ -38,6 +38,7 @@ from partq.conformance.execution.drain import (
     drain,
     looks_at_dead_letters,
     play,
+    repairs,
     sets_aside,
 )
 from partq.conformance.execution.guide import Guide, guided
@@ -369,13 +370,14 @@ class LiveRun:
     def _drain(self) -> None:
         self.draining = True
         self.ways = repeat(next(iter(self.broker.ways_to_disconnect or Broker.ways_to_disconnect)))
+        faults = self._repaired()
         can_say = self._is_empty() is not None
         plan = DrainPlan(
             profile(self.program.profile),
             self.entity,
             self.lacks,
             clients=tuple(thread.proc for thread in self.clients if not thread.lost),
-            faults=tuple(self.faults),
+            faults=faults,
             sent=sum(len(step.args.get("messages", ())) for step in self.program.steps),
             patience=int(self.limits.wait * SECOND) // (PATIENT if can_say else 1),
             quiet=1 if can_say else QUIET,
@@ -389,6 +391,12 @@ class LiveRun:
         if not any(thread.lost for thread in self.threads.values()):
             for args in emptied:
                 self.recorder.event(DRAINED, args)
+
+    def _repaired(self) -> tuple[Step, ...]:
+        """Repair everything, before the broker is asked whether it is empty. The faults, if one is left."""
+        faults = tuple(self.faults)
+        done = [self._perform(repair) for repair in repairs(faults)]
+        return () if all(did is None or did.ok for did in done) else faults
 
     def _is_empty(self) -> bool | None:
         """What the broker says; None also where it raises, lies or hangs."""
