@@ -235,8 +235,8 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
         said += [f"{text}{which[together]}" for text, together in ambiguous.items()]
         text = f"{'; '.join([*said, f'{count(held)} passed'])}."
     elif code == Exit.INCONCLUSIVE:
-        why = f"undecided: {_listed(unknown)}" if unknown else "too little was put to the test"
-        text = f"No binding rule was seen broken, but the run is no proof: {why}; {count(held)} passed."
+        why = f"undecided: {_listed(unknown)}" if unknown else "too little was exercised"
+        text = f"No binding rule was seen violated, but the run is no proof: {why}; {count(held)} passed."
     else:
         should = f" Recommendations not met: {_listed(bad)}." if bad else ""
         binding = binding_requirements(strict=False)

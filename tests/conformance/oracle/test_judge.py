@@ -120,7 +120,7 @@ def test_copies_that_nothing_tells_apart_are_not_judged() -> None:
     found = judge(history(text, "azure-flat", duplicate_detection=True))
     assert (found.status, found.reason) == (
         Judged.UNKNOWN,
-        "which message of the ID 'm1' is shown is not told",
+        "several messages have the ID 'm1', and nothing shows which one this is",
     )
 
 

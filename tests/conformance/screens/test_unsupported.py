@@ -138,7 +138,7 @@ def test_what_nobody_sent_to_an_entity_is_open_where_it_may_come_from_elsewhere(
     forwarded = told(("a", "p send m1"), ("b", "p send m2\np receive 1 delete -> m1#1"))
     assert not forwarded.findings and "another entity" in forwarded.open["RCV-1"]
     found = told(("b", "p receive 1 delete -> m1#1"))
-    assert not found.findings and "nobody sent" in found.open["RCV-1"]
+    assert not found.findings and "no client sent" in found.open["RCV-1"]
     ghost = told(("a", "p send m1"), ("b", "p send m2\np receive 1 delete -> m3#1"))
     assert set(ghost.findings) == {"RCV-1"}
 

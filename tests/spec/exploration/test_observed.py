@@ -140,7 +140,7 @@ def test_there_are_no_more_partitions_than_there_are() -> None:
         (refused("complete", "timeout", locks=("l1",)), FORMER, "has ended"),
         (refused("begin", "timeout", txn="t"), Known(), "refusal to begin"),
         (did("begin", txn="u"), HOLDS, "a second transaction"),
-        (did("commit", txn="u"), HOLDS, "nobody began"),
+        (did("commit", txn="u"), HOLDS, "no client began"),
         (did("abandon", locks=("l1",), txn="t"), HOLDS, "abandon in a transaction"),
         (did("complete", locks=("l1",), txn="t"), HOLDS._replace(ending=True), "has ended"),
     ],

@@ -293,7 +293,7 @@ class Decider:
             self._blame(decision, reading, said.excerpts)
         elif self.blamed is not None and not decision.broken:
             seen = observed(history, judgement)
-            why = f"{seen} Too many histories were rejected to tell of each what it violates."
+            why = f"{seen} Too many histories were rejected to ask of each which rule it violates."
             decision.leave_open(self.blamed, why, (self.blamed,))
 
     def _second_look(self, reading: Reading, suspect: bool) -> Judgement:

@@ -115,7 +115,7 @@ def seen_in(runs: Iterable[Run], finding: Finding) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """``verdicts``: all runs merged, one for every row of the catalogue. ``cases``: each case's verdicts.
+    """``verdicts``: all runs merged, one for every rule of the catalogue. ``cases``: each case's verdicts.
     ``kept``: the runs that found something, with their histories. ``runs``: how many there were.
     ``unusable``: how many answers of the adapter no history can hold; ``unusable_first``: to which operation,
     and in which run, the first one was. ``activity``: what all runs show of it. ``faults``: how often each

@@ -95,7 +95,7 @@ def _name(shown: Delivery, record: Record, sends: Sends, skew: int) -> str:
         if send.call <= until and is_shown_as(message, shown)
     ]
     if len(fits) > 1:
-        raise Ambiguous(f"which message of the ID {shown.id!r} is shown is not told")
+        raise Ambiguous(f"several messages have the ID {shown.id!r}, and nothing shows which one this is")
     return as_copy(shown.id, fits[0] if fits else 1)
 
 

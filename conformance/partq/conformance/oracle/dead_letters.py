@@ -135,4 +135,4 @@ def _wrong(shown: Delivery, given: Reasons, known: dict[str, str]) -> str:
         return f"{id!r} was dead-lettered for {known[id]!r}, and is shown with {reason!r}"
     if ANY in reasons or reason in reasons or reason in OWN:
         return ""
-    return f"{id!r} is shown as dead-lettered for {reason!r}, which nobody gave as the reason"
+    return f"{id!r} is shown as dead-lettered for {reason!r}, which no client gave as the reason"

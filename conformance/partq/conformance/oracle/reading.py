@@ -257,7 +257,7 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
 
 
 def _check_reasons(records: Sequence[Record], waived: frozenset[str]) -> None:
-    """Raises `Impossible` for a dead letter with a reason that nobody gave, or another one than before."""
+    """Raises `Impossible` for a dead letter with a reason that no client gave, or another one than before."""
     wrong = wrong_reason(records) if waived.isdisjoint(dead_letters.READ) else None
     if wrong is not None:
         raise Impossible("RCV-9", *wrong)

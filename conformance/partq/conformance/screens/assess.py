@@ -81,7 +81,7 @@ def _in_question(
 
 
 def _guarded(screen: Screen, facts: Facts, exempt: Set[str], alarm: _Alarm) -> Report:
-    """The screen's report; its crash or timeout is a report too, which leaves all its rows open."""
+    """The screen's report; its crash or timeout is a report too, which leaves all its rules undecided."""
     try:
         try:
             alarm.start()

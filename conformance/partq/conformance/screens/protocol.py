@@ -20,7 +20,7 @@ from partq.model.requirements import requirement
 class Report:
     """What one screen has to say of one history.
 
-    ``exercised``: how often each requirement was put to the test (only then can it pass).
+    ``exercised``: how often each requirement was exercised (only then can it pass).
     ``ambiguities``: the rules of which one certainly is broken -> why. ``open``: requirement -> why this
     history leaves it undecided. ``candidates``: of those the ones that are not undecided together -> the
     rules of which one certainly is broken (`settle`). ``found``: requirement -> how many
@@ -36,7 +36,7 @@ class Report:
     ambiguities: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def count(self, requirement: str, times: int = 1) -> None:
-        """Note that the requirement was put to the test ``times`` more."""
+        """Note that the requirement was exercised ``times`` more."""
         if times:
             self.exercised[requirement] = self.exercised.get(requirement, 0) + times
 

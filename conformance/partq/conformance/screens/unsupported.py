@@ -1,9 +1,9 @@
-"""What the screens do not follow, and which rows that leaves open: sessions, management, deferred messages,
-assignments of which it is known only between which looks they changed.
+"""What the screens do not follow, and which rules that leaves undecided: sessions, management, deferred
+messages, assignments known only by the looks between which they changed.
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
-be what that operation explains: so it is none, and the row is left open with the reason. Scheduled messages,
-and those whose time to live may end, are left out one by one (`facts.lifetimes`); nothing here sees them.
+be what that operation explains: so it is none, and the rule is undecided, with the reason. Scheduled
+messages, and those whose time to live may end, `facts.lifetimes` leaves out one by one.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
     "remove_rule": _FILTERS,
     **dict.fromkeys(("create", "update", "delete")),
 }
-"""Operation -> the rows that it may touch; None: every one."""
+"""Operation -> the rules that it may touch; None: every one."""
 
 BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
-"""The rows for which screens take an assignment event for an instant."""
+"""The rules for which screens take an assignment event for an instant."""
 
 DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8"})
-"""The rows that screens follow in a dead-letter queue."""
+"""The rules that screens follow in a dead-letter queue."""
 
 POLLED: Final = "when an assignment changed is known only to an interval, which screens do not follow yet"
 
@@ -91,7 +91,7 @@ def _of_dead_letters(report: Report) -> Report:
 
 
 def _without(report: Report, rows: Collection[str], why: str) -> Report:
-    """The report with these rows open where it has anything to say of them."""
+    """The report, in which these rules are undecided if it says anything of them."""
     found, candidates = report.found.keys() & rows, report.candidates
     touched = {id for several in candidates.values() if not set(several).isdisjoint(rows) for id in several}
     counted = report.exercised.keys() & rows

@@ -67,7 +67,7 @@ class Entry(NamedTuple):
 
     def covers(self, fault: Fault) -> bool:
         """Whether the fault is what this entry knows of. A rule that is known to be violated may also be
-        left open; one of several may be one of fewer, but no single one that is violated for certain."""
+        undecided; one of several may be one of fewer, but no single one that is violated for certain."""
         if fault.kind is Kind.OPEN:
             return self.fits(fault.profile) and set(self.rules) >= set(fault.rules)
         certain = len(fault.rules) == 1

@@ -24,7 +24,7 @@ NAMED: Final = 8
 
 
 def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
-    """The exit code that these rows come to, and why; there is nothing to say of a success."""
+    """The exit code that the verdicts on these rules come to, and why; the reason is empty for a success."""
     code = exit_code(verdicts, failing)
     rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
     if code == Exit.VIOLATED:

@@ -1,4 +1,4 @@
-"""How much of what binds a broker was put to the test, and what a user requires to be.
+"""How many of the binding rules were exercised, and how many a user requires to be.
 
 A run that finds nothing says only as much as it exercised: a broker is conformant where every binding
 requirement that applies to it was.

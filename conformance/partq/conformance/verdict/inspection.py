@@ -12,7 +12,7 @@ from partq.conformance.verdict.types import Finding, explained_together
 @dataclass(slots=True)
 class Doubt:
     """What speaks against one requirement. ``findings``: its violations, or those of which it is the first
-    candidate. ``found``: how many there were of each cause, kept or not. ``why``: why it is left open; empty
+    candidate. ``found``: how many there were of each cause, kept or not. ``why``: why it is undecided; empty
     if it is not. ``candidates``: where it is open, the requirements of which one certainly is violated, if
     any is. ``crashed``: it is open because a screen crashed."""
 
@@ -50,7 +50,7 @@ class Doubt:
 
 @dataclass(slots=True)
 class Inspection:
-    """``exercised``: requirement -> how often it was put to the test. ``doubts``: requirement -> what speaks
+    """``exercised``: requirement -> how often it was exercised. ``doubts``: requirement -> what speaks
     against it, if anything does. ``traces``: of many histories added up, requirement -> `Verdict.traces` and
     `Verdict.undecided`."""
 
@@ -113,7 +113,7 @@ class Inspection:
 
     @property
     def open(self) -> dict[str, str]:
-        """Requirement -> why it is left open."""
+        """Requirement -> why it is undecided."""
         return {id: doubt.why for id, doubt in self.doubts.items() if doubt.why}
 
     @property

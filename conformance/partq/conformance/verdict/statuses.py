@@ -68,7 +68,7 @@ def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict
             together=inspection.together(doubt.candidates),
         )
     if not checked:
-        return Verdict(Status.NOT_IMPLEMENTED, reason="no screen yet")
+        return Verdict(Status.NOT_IMPLEMENTED, reason="nothing checks it yet")
     other, why = SHOWN_AS.get(requirement, ("", ""))
     if times and inspection.doubts.get(other, _NOTHING).certain:
         return of(Status.UNKNOWN, reason=f"{why}: see {other}")

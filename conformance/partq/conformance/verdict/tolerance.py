@@ -1,6 +1,6 @@
 """How many histories may be left undecided of a rule that passes: ``--open``. Pure.
 
-Of many histories a few may be left undecided, and the rule was still put to the test in all the others. No
+Of many histories a few may be left undecided, and the rule was still exercised in all the others. No
 share makes up for a rejection, or for a screen that crashed.
 """
 

@@ -89,7 +89,7 @@ def explained_together(findings: Iterable[Finding], candidates: tuple[str, ...])
 
 @dataclass(slots=True)
 class Verdict:
-    """One requirement's verdict. ``exercised``: how often it was put to the test. ``reason``: why it is
+    """One requirement's verdict. ``exercised``: how often it was exercised. ``reason``: why it is
     unknown, not applicable or not implemented. ``candidates``: where it is unknown, the requirements of which
     one certainly is violated, if any is, or all ``together``. ``findings``: the earliest of each cause, see
     `KEPT_FINDINGS`.

@@ -214,7 +214,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
         ),
         Pair(
             "three flows",
-            "Three flows for two partitions come and go: standbys, takeovers, handoffs to nobody.",
+            "Three flows for two partitions come and go: standbys, takeovers, handoffs to no flow.",
             SpecScope(_SOLACE, ("a",), clients=3, freedoms=("cancel",)),
             _model(profile="solace", clients=3, operations=()),
             Grade.BISIMILAR,

@@ -110,7 +110,7 @@ def _check_transaction(operation: Operation, answer: str, known: Known) -> None:
     if operation.op == "begin" and known.txn is not None:
         raise NotFollowed("a second transaction")
     if operation.op != "begin" and operation.txn != known.txn:
-        raise NotFollowed("a transaction that nobody began")
+        raise NotFollowed("a transaction that no client began")
     if operation.op == "complete" and known.ending:
         raise NotFollowed("a settlement in a transaction that has ended")
 

@@ -85,7 +85,7 @@ def test_several_masters_are_asked_at_once_so_that_dead_ones_take_no_longer_than
 def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for_ever = threading.Event()
     monkeypatch.setattr(socket, "create_connection", lambda *address: for_ever.wait())
-    with pytest.raises(CampaignError, match="does not answer: nobody listens there"):
+    with pytest.raises(CampaignError, match="does not answer: nothing listens there"):
         jvm.check("spark://one:7077,two:7077")
 
 

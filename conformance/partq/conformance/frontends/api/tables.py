@@ -32,7 +32,7 @@ VERDICTS: Final[Columns] = {
     "reason": "text",
     "candidates": "texts",
 }
-"""``exercised``, ``found``: how often the rule was put to the test, and was violated."""
+"""``exercised``, ``found``: how often the rule was exercised, and was violated."""
 
 FINDINGS: Final[Columns] = {
     "profile": "text",

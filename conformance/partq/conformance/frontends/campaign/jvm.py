@@ -54,7 +54,7 @@ WORKER: Final = 2 * 2**30
 ANSWERING: Final = 15.0
 """Seconds that a master has to take a connection, and then to answer `QUESTION`."""
 
-NOBODY: Final = "nobody listens there"
+NOBODY: Final = "nothing listens there"
 """Why an address is no master's: nothing takes a connection, or its name is not found in time."""
 
 _FILE: Final = b"/files/partq"
@@ -88,7 +88,7 @@ T = TypeVar("T")
 
 
 def check(master: str) -> None:
-    """Raises `CampaignError` where this machine has nothing to run Spark with, or nobody listens at the
+    """Raises `CampaignError` where this machine has nothing to run Spark with, or nothing listens at the
     master's addresses, or no standalone master answers there, which Spark would try for minutes. All are
     asked at once, so that it takes no longer for many."""
     if submitted():

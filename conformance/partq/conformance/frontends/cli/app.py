@@ -50,8 +50,8 @@ EPILOG: Final = (
     "something; replay: reproduced; mutants: one survived; compare: newly violated by the last of two runs "
     "of one broker); 2 bad input or usage, or no room for the results; 3 inconclusive: a rule is undecided, "
     "nothing was exercised, the broker hangs or delivers nothing, the baseline is out of date, or the "
-    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {UNREAD} nobody reads on; "
-    f"{BROKEN} a defect of partq."
+    f"adapter gave answers that no history can hold; {INTERRUPTED} interrupted; {UNREAD} standard output "
+    f"was closed; {BROKEN} a defect of partq."
 )
 
 _KINDS: Final = {

@@ -178,7 +178,7 @@ def _property(id: str) -> Iterator[str]:
     if proofs := proofs_of(id):
         yield f"proven within bounds by {', '.join(one.name for one in proofs)}"
         if before := earlier(proofs):
-            yield f"of which on an earlier text of it {', '.join(one.name for one in before)}"
+            yield f"some on an earlier text of it: {', '.join(one.name for one in before)}"
     yield from found.text.splitlines()
 
 

@@ -77,7 +77,7 @@ def fuzz(
             help="Only this trace of a campaign, without Spark and with a generous judge; --out: its files.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdict rows.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdicts.")] = 1,
     profile: Profiles = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")

@@ -40,7 +40,10 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Also show a table with a row for each rule that applies.")
 ]
 WholeCatalogue = Annotated[
-    bool, typer.Option("--all", help="The table with rows too that do not apply or have no screen.")
+    bool,
+    typer.Option(
+        "--all", help="Show every rule in the table, also those that do not apply or are not implemented yet."
+    ),
 ]
 """The options of every command that shows verdicts."""
 

@@ -141,7 +141,7 @@ def _hold_against_tables(
 NOTHING: Final = Verdict(Status.NOT_EXERCISED)
 
 _SILENT: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)
-"""What a version of partq says of a rule that it does not put to the test."""
+"""The statuses of a rule that a version of partq does not exercise."""
 
 
 def _held(verdict: Verdict) -> dict[str, Any]:

@@ -18,7 +18,7 @@ PROGRAMS: Final = "programs"
 """What seeded programs are called together."""
 
 TESTED: Final = (Status.PASS, Status.VIOLATED, Status.UNKNOWN)
-"""The statuses of a rule that a run put to the test."""
+"""The statuses of a rule that a run exercised."""
 
 
 @dataclass(slots=True)

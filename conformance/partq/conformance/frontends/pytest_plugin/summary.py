@@ -116,7 +116,7 @@ class Reported:
         reporter.write_line(f"partq: {words}", **CODE_COLOURS[code])
 
     def _counts(self, requirement: str, verdict: Verdict) -> str:
-        """How often a rule was put to the test, how often and where it did not hold, and why it is open."""
+        """How often a rule was exercised, how often and where it was violated, and why it is undecided."""
         words = [f"{verdict.exercised:,}×"] if verdict.exercised else []
         if verdict.times:
             words.append(f"{verdict.times:,} found in {several_runs(self._places(requirement))}")

@@ -115,7 +115,7 @@ CASES: Final = (
         "peek-changes-nothing",
         ("PEEK-6",),
         AZURE,
-        "Peeked messages are locked by nobody and counted for nobody.",
+        "Peeked messages are not locked, and a peek counts no delivery.",
         _changes_nothing,
     ),
     Case(

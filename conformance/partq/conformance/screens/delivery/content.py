@@ -62,7 +62,7 @@ def check_content(facts: Facts, report: Report) -> None:
 
 
 def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observation]) -> bool:
-    """A message that nobody sent to this entity. Subscriptions and dead-letter queues get theirs from what
+    """A message that no client sent to this entity. Subscriptions and dead-letter queues get theirs from what
     they belong to; where others may have come from is not known. Whether its appearances were judged."""
     origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
     if origin:
@@ -72,8 +72,10 @@ def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observati
     elif facts.by_id and id not in facts.elsewhere:
         _phantom(report, seens[0], "was never sent")
     else:
-        where = "was sent to another entity" if id in facts.elsewhere else "nobody sent, nor anything, to it"
-        why = f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is open"
+        where = "was sent to another entity" if id in facts.elsewhere else "no client sent to any entity"
+        why = (
+            f"{facts.name or 'the entity'} showed message {id!r}, which {where}: how it came there is unknown"
+        )
         report.open.setdefault("RCV-1", why)
         return False
     return True

@@ -63,7 +63,7 @@ def _check_answers(facts: Facts, report: Report) -> None:
 
 
 def _check_lengths(facts: Facts, report: Report) -> None:
-    """RCV-13, put to the test where a lock of twice its duration would be found despite the skew."""
+    """RCV-13, exercised where a lock of twice its duration would be found despite the skew."""
     slack, timed = facts.entity.lock_duration + facts.header.skew_ns, 0
     for record in (*facts.receives, *chain.from_iterable(facts.renewals.values())):
         for delivery in record.messages if record.ret is not None else ():
@@ -127,15 +127,15 @@ SCREEN: Final = Screen(
         "RCV-2 is judged after a drain only. Messages that a receive-and-delete of unknown outcome may have "
         "taken are given up to its max, and so is one that may have been dead-lettered (RCV-9). Parts of "
         "batches and transactions are judged where no fault may have lost them.",
-        "RCV-3: a message that never was delivered overtakes nobody and is overtaken by nobody. A message "
+        "RCV-3: a message that never was delivered neither overtakes nor is overtaken. A message "
         "sent in a transaction may come late. With caching front ends, messages apart by a fault are not "
         "compared, nor those without a delivery count. The order of messages within one answer is free.",
         "RCV-6 and RCV-8: with caching front ends a lock whose end the broker does not show is never sure to "
         "hold, and ends only by settlement or one full duration after its receive.",
         "RCV-7: a completion whose lock may already have ended, or that overlaps the second delivery, is "
         "left to the judge, and so is a lock that holds and is refused.",
-        "RCV-9: each lock that nobody may have seen explains one count. Of deliveries that overlap it is not "
-        "inferred which came first, nor what a transaction adds to the count.",
+        "RCV-9: each lock that no client may have seen explains one count. Of deliveries that overlap it is "
+        "not inferred which came first, nor what a transaction adds to the count.",
         "What a transaction settles is judged by TXN-5.",
     ),
     needs={

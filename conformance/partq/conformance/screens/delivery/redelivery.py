@@ -192,7 +192,7 @@ class Redelivery:
             why = f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}."
             self.report.find("RCV-9", cause, (record,) if before is None else (before.record, record), why)
 
-    # What was put to the test.
+    # What was exercised.
 
     def _exercised(self) -> None:
         """RCV-7 was by all that was finished before the last receive; RCV-6 by each lock that was tried."""

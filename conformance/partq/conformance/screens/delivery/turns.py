@@ -323,7 +323,7 @@ SCREEN: Final = Screen(
         "delivered what it did not show.",
         "Where a partition is an order domain, and the broker does not show partitions, only a queue with "
         "one partition is judged.",
-        "A message that is never delivered, or never again, is overtaken by nobody.",
+        "A message that is never delivered, or never again, is not overtaken.",
         "What comes back by a fault, or with its client's connection, has no certain time. With flows what "
         "goes back is followed where a flow was unbound, of messages that were not abandoned.",
         "Messages whose ID is sent more than once are left out, and for first deliveries those sent in "

@@ -161,7 +161,7 @@ class _Judge:
             in_time = heir is not None and heir.begin.call < min(watch, deadline)
             if (heir is not None and heir.flow not in standbys) if in_time else watch > deadline:
                 begun = assignment.begin if heir is None else heir.begin
-                to = "nobody" if heir is None else f"flow {heir.flow} {_after(begun, loss)}"
+                to = "no flow" if heir is None else f"flow {heir.flow} {_after(begun, loss)}"
                 why = f"partition {assignment.partition} was given to {to}, {min(standbys)} standing by"
                 cause = "standby passed over" if in_time else "late takeover"
                 self._find("REB-6", cause, (loss.record, begun), why)
@@ -243,7 +243,7 @@ class _Judge:
         if state == "paused" or (state is None and last.states[-1][0] == "paused"):
             if here:
                 witness = (last.states[-1][1], *([last.end] if last.end else []))
-                why = f"partition {partition} was paused at flow {last.flow}, and nobody has it since"
+                why = f"partition {partition} was paused at flow {last.flow}, and no flow has had it since"
                 self._find("REB-14", "handoff without end", witness, why)
         elif not here and (state == "unbound" or (state is None and self._had_heirs(last))):
             lost = [one.end for one in self.timeline.sessions_of.get(last.flow, ()) if one.end is not None]
@@ -356,7 +356,7 @@ SCREEN: Final = Screen(
         "shares are not judged.",
         "After the first finding the partitions at rest are not looked at any more.",
         "With a delay of zero there is no wait that could be cut short (REB-4, REB-7).",
-        "Partitions that move though no flow came or went are nobody's rule, if they are at rest again.",
+        "Partitions that move though no flow came or went break no rule, if they are at rest again.",
     ),
     needs=dict.fromkeys(("REB-4", "REB-5", "REB-6", "REB-7", "REB-11", "REB-12", "REB-14"), ("bind",)),
 )

@@ -1,6 +1,6 @@
 """Which partition keys and keyless messages go to: KEY-1, 2, 8, ROUTE-1, 2, 3, 4, 9, TXN-8.
 
-Here is counted what was put to the test, and the balance of keyless messages judged. Whose anomaly it is
+Counts what was exercised, and judges the balance of keyless messages. Whose anomaly it is
 when equal keys are in two partitions is `splits.py`. Solace shows no partitions: there, keys are followed
 through flows (`flows.affinity`).
 """
