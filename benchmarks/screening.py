@@ -36,7 +36,7 @@ LENGTH: Final = 12
 reject."""
 NODES: Final = 5_000
 """How many nodes the judge may visit for each: counted, so that equal seeds give equal figures."""
-EMERGENCY: Final = 30.0
+TIME_LIMIT: Final = 30.0
 """Seconds after which the judge gives up whatever the nodes; never reached."""
 MISSED: Final = 0.03
 
@@ -98,10 +98,10 @@ def screenings(profile: str, count: int, first: int = 0) -> Iterator[Screened]:
     """Judge and screens on ``count`` edited histories, from number ``first`` on."""
     unbinding = frozenset(clauses.covered()) - requirements_of(profile)
     for history in histories(profile, count, first):
-        judged, inspection = judge(history, EMERGENCY, nodes=NODES).status, inspect(history)
+        judged, inspection = judge(history, TIME_LIMIT, nodes=NODES).status, inspect(history)
         unbound = judged is Judged.REJECTED and not _suspected(inspection)
         if unbound:
-            again = judge(history, EMERGENCY, waived=unbinding, nodes=NODES)
+            again = judge(history, TIME_LIMIT, waived=unbinding, nodes=NODES)
             unbound = again.status is Judged.ACCEPTED
         yield Screened(history, judged, inspection, unbound)
 

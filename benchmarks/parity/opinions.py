@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from partq.conformance.evaluation.decision import EMERGENCY
+from partq.conformance.evaluation.decision import TIME_LIMIT
 from partq.conformance.history import History
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.judge import Judged, judge
@@ -49,7 +49,7 @@ def opinions_of(history: History) -> Opinions:
     they leave open -> those of which one is violated. ``judge``: its status. Of what it rejects, ``blame``:
     the candidates in order; ``level``, ``pairs`` and ``undecided`` as `Blame` has them."""
     seen = inspect(history)
-    said = judge_any(history, EMERGENCY, _nodes(history))
+    said = judge_any(history, TIME_LIMIT, _nodes(history))
     opinions: Opinions = {
         "exercised": seen.exercised,
         "found": {cause: count for causes in seen.found.values() for cause, count in causes.items()},
@@ -97,8 +97,8 @@ def _blamed(history: History, said: AtLength) -> Blame:
     if said.excerpts:
         return blame_excerpts(said.excerpts, history, WAIVED)[1]
     cut = shortest_rejected(history, _is_rejected)
-    return blame(cut, EMERGENCY, nodes=WAIVED, whole=history)
+    return blame(cut, TIME_LIMIT, nodes=WAIVED, whole=history)
 
 
 def _is_rejected(history: History) -> bool:
-    return judge(history, EMERGENCY, nodes=_nodes(history)).status is Judged.REJECTED
+    return judge(history, TIME_LIMIT, nodes=_nodes(history)).status is Judged.REJECTED

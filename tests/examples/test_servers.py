@@ -16,7 +16,7 @@ from wrong_clients import planted as plant
 from partq.conformance import run
 from partq.conformance.adapters import claimed_profiles
 from partq.conformance.evaluation.live_shrinking import LiveShrinking
-from partq.conformance.evaluation.suite import ALONE, NamedProgram, runs
+from partq.conformance.evaluation.suite import ONE_AT_A_TIME, NamedProgram, runs
 from partq.conformance.frontends.live_search import search_live
 from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.cases.table import ALL_CASES
@@ -99,7 +99,7 @@ def searched(broker: Broker) -> NotConformant:
     seen, ticks = SearchState(200, seconds=LOOKS, clock=lambda: 0), count()
     seen.clock = lambda: next(ticks) if seen.failing else 0
     with pytest.raises(NotConformant) as found:
-        search_live(broker, name, length=20, seed=1, ways=ALONE, seen=seen)
+        search_live(broker, name, length=20, seed=1, ways=ONE_AT_A_TIME, seen=seen)
     return found.value
 
 

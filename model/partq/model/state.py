@@ -26,8 +26,7 @@ COUNTER_BITS: Final = 48
 """Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
 
 NARROWLY: Final = "narrowly"
-"""Selects the narrow relaxed form of a requirement that has two (`WIDE`): what speaks for this
-one rather than for another that explains it, too."""
+"""Selects the narrow relaxed form of a requirement that has two (`WIDE`)."""
 
 WIDE: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-7", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7"})
 """The requirements with a wide and a narrow relaxed form."""

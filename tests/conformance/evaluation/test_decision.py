@@ -10,8 +10,8 @@ import pytest
 from corpus import corpus
 from partq.conformance.evaluation import decision
 from partq.conformance.evaluation.decision import (
-    ALIKE,
     BROKEN,
+    CONFIRMATIONS,
     EACH,
     EVERY,
     NONE,
@@ -201,8 +201,8 @@ def test_the_share_is_judged_whatever_was_spent() -> None:
 
 def test_what_blame_said_alike_is_said_again() -> None:
     thrifty = Decider(THRIFTY)
-    said = [thrifty.decide(OUT_OF_ORDER) for _ in range(ALIKE + 1)]
-    assert [one.judged for one in said] == [{"rejected": 1}] * ALIKE + [{"as before": 1}]
+    said = [thrifty.decide(OUT_OF_ORDER) for _ in range(CONFIRMATIONS + 1)]
+    assert [one.judged for one in said] == [{"rejected": 1}] * CONFIRMATIONS + [{"as before": 1}]
     assert said[-1].violated == said[0].violated == ["RCV-3"]
 
 
@@ -284,19 +284,19 @@ def test_in_a_suite_all_are_judged_and_what_is_alike_is_blamed_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked, decider = counted(monkeypatch), Decider(SUITE)
-    said = [decider.decide(OUT_OF_ORDER, number) for number in range(ALIKE + 5)]
-    assert len(asked) == ALIKE
+    said = [decider.decide(OUT_OF_ORDER, number) for number in range(CONFIRMATIONS + 5)]
+    assert len(asked) == CONFIRMATIONS
     assert all(one.judged == {"rejected": 1} and one.violated == ["RCV-3"] for one in said)
 
 
 def test_what_is_said_again_has_its_own_history_as_evidence() -> None:
     decider = Decider(SUITE)
-    for number in range(ALIKE):
+    for number in range(CONFIRMATIONS):
         decider.decide(OUT_OF_ORDER, number)
     later = history(
         "p peek 1\np send m7\np send m8\nq receive 1 delete -> m8#2\nq receive 1 delete -> m7#1", "azure-flat"
     )
-    (finding,) = decider.decide(later, ALIKE).findings["RCV-3"]
+    (finding,) = decider.decide(later, CONFIRMATIONS).findings["RCV-3"]
     assert "m8" in finding.detail and max(finding.witness) == 4
 
 

@@ -15,10 +15,10 @@ NEAR: Final = 3
 """How many names an unknown mutant's error suggests."""
 
 LIKE: Final = 0.5
-"""How like they have to be."""
+"""Similarity (of 1) from which names are suggested."""
 
-ALIKE: Final = 0.85
-"""How like one has to be, so that it is the only one."""
+CERTAIN: Final = 0.85
+"""Similarity (of 1) from which the nearest name is suggested alone."""
 
 __all__ = ["MUTANTS", "Mutant", "open_mutant"]
 
@@ -27,7 +27,7 @@ def open_mutant(name: str) -> Broker:
     """The reference broker with that defect. Raises `UnknownBroker`."""
     mutant = MUTANTS.get(name)
     if mutant is None:
-        near = get_close_matches(name, MUTANTS, 1, ALIKE) or get_close_matches(name, MUTANTS, NEAR, LIKE)
+        near = get_close_matches(name, MUTANTS, 1, CERTAIN) or get_close_matches(name, MUTANTS, NEAR, LIKE)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         raise UnknownBroker(f"no mutant {name!r}{hint or f'; partq list mutants names all {len(MUTANTS)}'}")
     broker = Reference(parts=mutant.parts)

@@ -35,11 +35,11 @@ from partq.model import clauses
 from partq.model.profiles import requirements_of
 from partq.model.requirements import Level, requirement
 
-ALIKE: Final = 2
-"""So many histories in which screens suspect the same have to be blamed for the same."""
+CONFIRMATIONS: Final = 2
+"""Blame is not asked any more about a suspicion that so many histories confirmed in the same way."""
 
-EMERGENCY: Final = 600.0
-"""Seconds of the processor after which the judge gives a history up: more than its nodes take."""
+TIME_LIMIT: Final = 600.0
+"""Seconds of processor time after which the judge gives up on a history: more than its nodes take."""
 
 WAIVED: Final = 0.25
 """The share of the judge's budget that each search with a requirement waived has: there are some dozens."""
@@ -78,7 +78,7 @@ class Exactness:
     received exercises a rule, as in a counterexample whose clients only send."""
 
     share: int = 100
-    seconds: float = EMERGENCY
+    seconds: float = TIME_LIMIT
     nodes: int | None = None
     after: int | None = None
     allowance: int | None = None
@@ -199,10 +199,10 @@ def check_history(
 class Decider:
     """Decides history after history of one broker, in an order of which the results may depend. With an
     allowance, a suspect outside of the judge's share is judged, and a rejection blamed, only as long as
-    something is ``left`` of what was allowed so far. Where screens suspect what they suspected in `ALIKE`
-    histories before, and blame named the same of all, it is not asked again. ``blamed``: the requirement that
-    was blamed last, alone or before others. ``tell``: hears how far the judge has come. ``spare``: how many
-    nodes second looks may still cost."""
+    something is ``left`` of what was allowed so far. Where screens suspect what they suspected in
+    `CONFIRMATIONS` histories before, and blame named the same of all, it is not asked again. ``blamed``: the
+    requirement that was blamed last, alone or before others. ``tell``: called with how far the judge has
+    come. ``spare``: how many nodes second looks may still cost."""
 
     exact: Exactness = EVERY
     screens: Sequence[Screen] = ALL
@@ -270,7 +270,7 @@ class Decider:
         """What blame said of histories alike, if that is known well enough, with this history's evidence."""
         before = self.alike.get(_signature(decision), ())
         named = {finding.requirements for finding in before}
-        return _restated(before[0], decision) if len(before) >= ALIKE and len(named) == 1 else None
+        return _restated(before[0], decision) if len(before) >= CONFIRMATIONS and len(named) == 1 else None
 
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and do as it says."""
@@ -301,7 +301,7 @@ class Decider:
         anything."""
         part = 1 if suspect or self.exact.alone else UNSUSPECTED
         most = self.exact.again // (part if self.blamed is None else BROKEN)
-        judgement = judge(reading, EMERGENCY, nodes=min(most, self.spare), again=True)
+        judgement = judge(reading, TIME_LIMIT, nodes=min(most, self.spare), again=True)
         self.spare -= judgement.visited
         return judgement
 

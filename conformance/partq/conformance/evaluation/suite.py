@@ -179,7 +179,7 @@ class Ways:
         return 1 if alone or self.another is None else max(1, self.jobs)
 
 
-ALONE: Final = Ways(jobs=1)
+ONE_AT_A_TIME: Final = Ways(jobs=1)
 
 
 def run_case(broker: Broker, profile: str, case: Case) -> Run:
@@ -223,7 +223,7 @@ def run_suite(
     seed: int,
     on_run: Callable[[Run], None] = lambda run: None,
     *,
-    ways: Ways = ALONE,
+    ways: Ways = ONE_AT_A_TIME,
     on_end: Callable[[Run], None] = lambda run: None,
     named: Sequence[NamedProgram] = (),
     share: Fraction = share_of(OPEN),
@@ -287,7 +287,7 @@ def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> l
 
 
 def runs(
-    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
+    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ONE_AT_A_TIME
 ) -> Generator[tuple[int, Run], None, None]:
     """Run and judge the tasks. Each one's number and run, in the order of `histories`, and raises as it.
 
@@ -318,7 +318,7 @@ def deciding(broker: Broker, exact: Exactness | None) -> Callable[[History, int]
 
 
 def histories(
-    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ALONE
+    broker: Broker, profile: str, tasks: Sequence[NamedProgram], ways: Ways = ONE_AT_A_TIME
 ) -> Generator[tuple[int, History], None, None]:
     """Run the tasks. Each one's number and history, in the order in which they are begun.
 

@@ -23,7 +23,15 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable, open_broker
 from partq.conformance.evaluation.decision import EVERY, Exactness
 from partq.conformance.evaluation.finding_text import wrong_in
-from partq.conformance.evaluation.suite import ALONE, BrokerFailed, NamedProgram, Run, Ways, lacks_of, runs
+from partq.conformance.evaluation.suite import (
+    ONE_AT_A_TIME,
+    BrokerFailed,
+    NamedProgram,
+    Run,
+    Ways,
+    lacks_of,
+    runs,
+)
 from partq.conformance.frontends.live_search import search_live
 from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.generator import generate
@@ -73,7 +81,7 @@ class BrokerMachine(RuleBasedStateMachine):
     entity: ClassVar[Entity]
     lacks: ClassVar[frozenset[str]] = frozenset()
     seen: ClassVar[SearchState]
-    ways: ClassVar[Ways] = ALONE
+    ways: ClassVar[Ways] = ONE_AT_A_TIME
 
     def __init__(self) -> None:
         super().__init__()
@@ -236,7 +244,7 @@ class BrokerMachine(RuleBasedStateMachine):
             raise NotConformant(program, trouble, done.verdicts)
 
 
-def _run(broker: Broker, program: Program, name: str, ways: Ways = ALONE) -> Run:
+def _run(broker: Broker, program: Program, name: str, ways: Ways = ONE_AT_A_TIME) -> Run:
     with closing(runs(broker, program.profile, [NamedProgram(name, program)], ways)) as ending:
         ((_, done),) = ending
     return done
@@ -286,7 +294,7 @@ def search_on(
     length: int = 20,
     seed: int | None = None,
     *,
-    ways: Ways = ALONE,
+    ways: Ways = ONE_AT_A_TIME,
     on_program: Callable[[SearchState], None] = lambda seen: None,
     seconds: float | None = None,
 ) -> SearchState:

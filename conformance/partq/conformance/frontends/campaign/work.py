@@ -57,8 +57,8 @@ MORE: Final = 200
 TRIES: Final = 4
 """How often a chunk of a live broker is tried before the campaign gives up."""
 
-EMERGENCY: Final = 10.0
-"""How many seconds it may take for them: more than they ever take, so that equal seeds give equal results."""
+TIME_LIMIT: Final = 10.0
+"""Seconds that its nodes may take: more than they ever take, so that equal seeds give equal results."""
 
 
 Row = dict[str, Any]
@@ -204,7 +204,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0, limit
     lacks = lacks_of(broker)
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
     decider = Decider(
-        Exactness(share=exact, seconds=EMERGENCY, nodes=NODES, allowance=ALLOWANCE, again=AGAIN, more=MORE)
+        Exactness(share=exact, seconds=TIME_LIMIT, nodes=NODES, allowance=ALLOWANCE, again=AGAIN, more=MORE)
     )
     traces = range(chunk.first, chunk.first + chunk.count)
     programs = [
