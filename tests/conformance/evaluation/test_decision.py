@@ -309,7 +309,7 @@ def test_beyond_the_allowance_a_rejection_is_one_rule_or_another(monkeypatch: py
     assert len(asked) == 1
     assert not said.findings and said.candidates == {"RCV-8": ("RCV-8",)}
     assert said.open["RCV-8"].startswith("The complete at ")
-    assert "Too many histories were rejected to tell" in said.open["RCV-8"]
+    assert "Too many histories were rejected to ask of each" in said.open["RCV-8"]
 
 
 def test_once_a_rule_was_blamed_the_judge_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,8 +229,8 @@ def run_suite(
     share: Fraction = share_of(OPEN),
 ) -> SuiteResult:
     """Run the cases that apply, then the programs that are ``named``, then that many seeded ones; ``on_run``
-    hears of each, judged, in this order, ``on_end`` as they end. ``share``: of the runs that exercise a rule
-    so many may be undecided, and it passes.
+    is called with each, judged, in this order, ``on_end`` as they end. ``share``: of the runs that
+    exercise a rule so many may be undecided, and it passes.
 
     The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
     what goes wrong once the broker is open is in the verdicts.

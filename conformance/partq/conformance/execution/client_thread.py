@@ -18,7 +18,7 @@ NEVER: Final = float("inf")
 
 class ClientThread(threading.Thread):
     """Does its jobs in order until it is given up. ``turn`` guards all that other threads may see of it.
-    ``failed`` hears what a job raised; the next one is done all the same."""
+    ``failed`` is called with what a job raised; the next one is done all the same."""
 
     def __init__(
         self,

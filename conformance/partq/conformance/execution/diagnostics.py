@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Problems:
-    """``say`` hears in words, each thing once, what an adapter did that it must not. What ``say`` raises,
+    """``say`` is called with each error of an adapter, in words and once. What ``say`` raises,
     or a defect of ours, waits here for the thread that called the run; ``turn`` is notified of it."""
 
     def __init__(self, turn: threading.Condition, say: Callable[[str], None]) -> None:

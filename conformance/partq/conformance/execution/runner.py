@@ -35,7 +35,7 @@ def run(
     """Run the program and answer its history. ``guide``: gives the steps of a sequential program instead,
     each when it has seen what came of the one before.
 
-    ``on_problem`` hears in words whatever an adapter did that it must not, each thing once. Raises
+    ``on_problem`` is called with each error of the adapter, in words and once. Raises
     `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, what
     ``on_problem`` raises, and nothing that an adapter raises. The broker is closed in any case.
     """

@@ -298,7 +298,7 @@ def search_on(
     on_program: Callable[[SearchState], None] = lambda seen: None,
     seconds: float | None = None,
 ) -> SearchState:
-    """`search` on a broker that is open. ``on_program`` hears of each program that was judged. Raises
+    """`search` on a broker that is open. ``on_program`` is called with each program judged. Raises
     `Unreachable` and `BrokerFailed` at the first program that can't be run."""
     seen = SearchState(examples, on_program, seconds)
     if not isinstance(broker, SimulatedBroker):

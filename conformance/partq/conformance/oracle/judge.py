@@ -135,7 +135,7 @@ def judge(
     late, if later than the history says. ``waived``: requirements that are not enforced. ``nodes``: how many
     nodes the searches of an entity visit together at the most; None: as many as the time allows. ``again``:
     it is a second look, with more nodes than the first: most of them go into searches that start again in
-    orders that are drawn. ``tell``: hears how far the search of an entity has come."""
+    orders that are drawn. ``tell``: called with how far an entity's search has come."""
     worst = Judgement(Judged.ACCEPTED)
     for entity in Reading.of(history).entities:
         judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived, again)

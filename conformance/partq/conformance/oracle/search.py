@@ -55,11 +55,11 @@ class Found(NamedTuple):
 
 
 Tell = Callable[[int, int], None]
-"""Hears how many effects the longest order found explains, of how many."""
+"""Called with how many effects the longest order found explains, and how many there are."""
 
 
 def untold(explained: int, effects: int) -> None:
-    """Nobody hears it."""
+    """Progress is not reported."""
 
 
 TOLD: Final = 64
@@ -109,7 +109,7 @@ class Search:
     """One search for one history. ``deadline``: when it gives up, by `thread_time`. ``limit``: how many
     nodes it visits at the most. ``hasty``: of the places of a message only the likely one is tried, so that
     nothing but the acceptance counts. ``patience``: after so many nodes without progress it jumps back.
-    ``tell``: hears now and then how far it has come."""
+    ``tell``: called now and then with how far it has come."""
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def result_of(
     tell: Tell = untold,
 ) -> Result:
     """What these histories, each under its name, come to. ``wanted``: what has to be exercised. ``exact``:
-    how much the judge is asked about each. ``tell``: hears how far it has come."""
+    how much the judge is asked about each. ``tell``: called with how far it has come."""
     named = [(name, told_apart(one)) for name, one in read]
     judged = tuple(
         Judged(one.header.profile, name, one, *Decider(exact, tell=tell).check(one)) for name, one in named

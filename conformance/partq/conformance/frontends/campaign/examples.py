@@ -42,8 +42,8 @@ def write_examples(
     budget: int,
     written: Callable[[StoredExample], None],
 ) -> None:
-    """Shrink and store the first of each cause among these violations. ``announce`` hears of each before it
-    starts (which of how many, and its cause), ``written`` after it. One that does not show again (a live
+    """Shrink and store the first of each cause among these violations. ``announce`` is called before each
+    (which of how many, and its cause), ``written`` after it. One that does not show again (a live
     broker's race) is stored as it was found, in the violations table alone. Raises `Unreachable`; what was
     written stays."""
     chosen, taken = first_of_each(rows), set[str]()

@@ -95,7 +95,7 @@ class CampaignState(NamedTuple):
 
 
 class Watcher(Protocol):
-    """Who hears how a campaign goes."""
+    """Called with the progress of a campaign."""
 
     def starting(self, state: CampaignState) -> None:
         """All is checked; Spark is started, which takes a while."""

@@ -37,7 +37,7 @@ OUT_HELP: Final = (
 )
 
 BREAK_LOCK_HELP: Final = (
-    "--resume, though a session on another machine has locked the folder: where that is certain to be gone."
+    "--resume, though a session on another machine has locked the folder; only if it has certainly ended."
 )
 
 WAVE_HELP: Final = (

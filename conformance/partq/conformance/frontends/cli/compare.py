@@ -51,7 +51,9 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
     strict: Annotated[bool, typer.Option("--strict", help="A newly violated SHOULD fails too.")] = False,
-    every: Annotated[bool, typer.Option("--all", "-v", help="Show the rules too that all agree on.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", "-v", help="Also show the rules on which all agree.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
     format: Output = Format.TABLE,
 ) -> None:
@@ -59,9 +61,9 @@ def compare(
 
     To compare brokers is no verdict on any: the exit code is 0, or 2 where a source cannot be used.
 
-    Of two runs of one broker, the earlier first, it is 1 where the last newly violates what binds.
+    Of two runs of one broker, the earlier first, it is 1 where the last newly violates a binding rule.
 
-    It is 3 where the last newly leaves that open, exercised nothing or did not come to its end."""
+    It is 3 where one is newly undecided in the last, or that exercised nothing or did not finish."""
     found = compared(_columns(sources, profile, programs, seed, strict), strict)
     if out is not None:
         write_comparison(found, out)

@@ -24,8 +24,8 @@ Ended = dict[str, list["Run"]]
 
 @contextmanager
 def kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
-    """Where the runs that have ended are put, by profile. Of an interrupt inside, or SIGTERM, ``tell``
-    hears."""
+    """Where the runs that have ended are put, by profile. At an interrupt inside, or SIGTERM, ``tell``
+    is called with them."""
     ended: Ended = {}
     mine = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None

@@ -41,7 +41,7 @@ Exact = Annotated[
     typer.Option(
         min=0,
         max=100,
-        help="Of how many histories in 100 the judge is asked besides those that screens suspect; 0: the "
+        help="Ask the judge about so many histories in 100, besides those that screens suspect; 0: the "
         "screens suffice [100].",
     ),
 ]

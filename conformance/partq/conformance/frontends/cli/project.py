@@ -32,13 +32,16 @@ if TYPE_CHECKING:
 
 BaselineFile = Annotated[
     Path | None,
-    typer.Option("--baseline", help="File of known violations, which do not fail; what has gone of it does."),
+    typer.Option(
+        "--baseline",
+        help="File of known violations: these fail nothing; an entry that is no longer violated does.",
+    ),
 ]
 NewBaseline = Annotated[
     Path | None,
     typer.Option(
         "--write-baseline",
-        help="As --baseline, and append what is not in it; a new file unless it is there.",
+        help="As --baseline, and append an entry for each new violation; the file is made if it is missing.",
     ),
 ]
 

@@ -92,7 +92,7 @@ def replay(
     """Run a stored counterexample again: REPRODUCED (exit code 1), FIXED (0), or neither (3).
 
     FIXED: the rule was exercised and held; on a live broker in so many tries that a miss would be
-    improbable, at the rate at which it was seen. Where that is not so, it is said instead.
+    improbable, at the rate at which it was seen. Otherwise the reason is printed.
     """
     from partq.conformance.adapters import public_name
 

@@ -129,7 +129,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     shrink_seconds: Annotated[
         float,
-        typer.Option(min=0, help="How long what is found on a live broker is shrunk, in all, for --out."),
+        typer.Option(
+            min=0, help="Seconds that shrinking what a live broker showed may take in all, for --out."
+        ),
     ] = 60.0,
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
@@ -309,7 +311,7 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
 
 
 def _untold(done: Run) -> None:
-    """Nothing hears of it."""
+    """Nothing is to be done."""
 
 
 def _lap(xml: NewFile | None, profile: str, done: Run) -> None:
