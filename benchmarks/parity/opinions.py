@@ -6,10 +6,10 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.evaluation.decision import TIME_LIMIT
 from partq.conformance.history import History
-from partq.conformance.oracle.blame import Blame, blame
-from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.blame import Blame, blame_shortest
+from partq.conformance.oracle.judge import Judged
 from partq.conformance.oracle.long_histories import AtLength, blame_excerpts, judge_any
-from partq.conformance.oracle.prefix import shortest_rejected
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.screens.assess import inspect
 
 NODES: Final = 2_000
@@ -96,9 +96,4 @@ def _nodes(history: History) -> int:
 def _blamed(history: History, said: AtLength) -> Blame:
     if said.excerpts:
         return blame_excerpts(said.excerpts, history, WAIVED)[1]
-    cut = shortest_rejected(history, _is_rejected)
-    return blame(cut, TIME_LIMIT, nodes=WAIVED, whole=history)
-
-
-def _is_rejected(history: History) -> bool:
-    return judge(history, TIME_LIMIT, nodes=_nodes(history)).status is Judged.REJECTED
+    return blame_shortest(Reading(history), TIME_LIMIT, WAIVED)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,9 @@ from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import long_histories
 from partq.conformance.oracle.blame import Blame, blame
-from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement
+from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
 from partq.conformance.oracle.long_histories import AtLength
+from partq.conformance.oracle.reading import Reading
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Exit, Status, conclusion, entries_for, match
@@ -211,9 +213,10 @@ def test_a_screen_tells_which_where_blame_gave_up(monkeypatch: pytest.MonkeyPatc
     unsure = Blame(
         Judgement(Judged.REJECTED), ("RCV-2",), ("RCV-2", "RCV-3"), open=("RCV-3",), level=("RCV-2", "RCV-3")
     )
-    monkeypatch.setattr(decision, "blame", lambda *args, **more: unsure)
+    monkeypatch.setattr(decision, "blame_shortest", lambda reading, *_: (reading.history, unsure))
     assert decide(OUT_OF_ORDER).violated == ["RCV-3"]
-    monkeypatch.setattr(decision, "blame", lambda *args, **more: replace(unsure, open=(), level=()))
+    sure = replace(unsure, open=(), level=())
+    monkeypatch.setattr(decision, "blame_shortest", lambda reading, *_: (reading.history, sure))
     (finding,) = (found for several in decide(OUT_OF_ORDER).findings.values() for found in several)
     assert finding.requirement == "RCV-2"
 
@@ -254,11 +257,25 @@ def test_a_screen_overrules_no_rank_of_blame(rule: str) -> None:
 
 def test_a_rejection_that_blame_does_not_explain_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     gave_up = Blame(Judgement(Judged.UNKNOWN, reason="no answer after 9 nodes"))
-    monkeypatch.setattr(decision, "blame", lambda *args, **more: gave_up)
+    monkeypatch.setattr(decision, "blame_shortest", lambda reading, *_: (reading.history, gave_up))
     said = decide(LOST_LOCK, screens=())
     assert not said.findings and "RCV-8" in said.candidates["RCV-8"]
     assert "not known: no answer after 9 nodes" in said.open["RCV-8"]
     assert "REB-1" not in said.open, "it does not bind the profile"
+
+
+def test_what_is_too_hard_to_reject_for_blame_is_blamed_with_more_of_the_history(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The shortest prefix that the judge rejects may take it many more nodes than the whole."""
+    length = len(OUT_OF_ORDER)
+
+    def hasty(asked: History | Reading, *args: Any, **more: Any) -> Judgement:
+        short = len(Reading.of(asked).history) < length
+        return Judgement(Judged.UNKNOWN) if short else judge(asked, *args, **more)
+
+    monkeypatch.setattr("partq.conformance.oracle.blame.judge", hasty)
+    assert decide(OUT_OF_ORDER, screens=()).violated == ["RCV-3"]
 
 
 def test_a_long_operation_does_not_fill_the_sentence() -> None:
@@ -272,11 +289,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[History]:
     """The histories that blame is asked about from now on."""
     asked: list[History] = []
 
-    def counting(history: History, *args: object, **more: object) -> Blame:
-        asked.append(history)
-        return blame(history)
+    def counting(reading: Reading, *args: object) -> tuple[History, Blame]:
+        asked.append(reading.history)
+        return reading.history, blame(reading)
 
-    monkeypatch.setattr(decision, "blame", counting)
+    monkeypatch.setattr(decision, "blame_shortest", counting)
     return asked
 
 

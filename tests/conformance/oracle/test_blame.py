@@ -11,6 +11,7 @@ from partq.conformance.oracle.blame import REJECTING, blame
 from partq.conformance.oracle.judge import Judged, Judgement, judge
 
 LIMITED = "delivery/bad: dead-lettered after half as many deliveries as allowed, or lost"
+LOST = "delivery/bad: dead-lettered after one delivery, or lost"
 
 SPLIT = "p send m1 key=a\np send m2 key=a\nq receive 2 delete -> m1#1.1, m2#2.1"
 ASTRAY: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -47,21 +48,47 @@ def test_without_time_the_candidates_are_a_lower_bound() -> None:
     assert not said.complete and said.violated is None
 
 
-def test_a_more_special_requirement_whose_search_gave_up_is_asked_about_again(
-    monkeypatch: pytest.MonkeyPatch,
+PATIENCE = {
+    "what precedes the one that explains it": (LIMITED, "RCV-9", ("RCV-9", "RCV-2")),
+    "what the one precedes, which takes its wide form": (LOST, "RCV-2", ("RCV-2", "RCV-9")),
+}
+
+
+@pytest.mark.parametrize("which", PATIENCE)
+def test_what_comes_first_is_asked_about_again_where_its_search_gave_up(
+    which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, first, candidates = PATIENCE[which]
+    budgets = _stingy(monkeypatch, first, REJECTING * 1_000)
+    said = blame(corpus()[name].history, nodes=1_000)
+    assert said.candidates == candidates and said.complete
+    assert budgets[frozenset({first})] == [1_000, REJECTING * 1_000]
+    assert budgets[frozenset({candidates[1]})] == [1_000]
+
+
+def test_a_wide_form_precedes_nothing_whose_search_gave_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that was delivered once is lost, or was dead-lettered as if it had been delivered too often:
+    the latter alone is known."""
+    _stingy(monkeypatch, "RCV-2", 1_000_000)
+    said = blame(corpus()[LOST].history, nodes=1_000)
+    assert said.candidates == ("RCV-9",) and said.open == ("RCV-2",)
+    assert said.level == ("RCV-9", "RCV-2")
+
+
+def _stingy(
+    monkeypatch: pytest.MonkeyPatch, rule: str, enough: int
+) -> dict[frozenset[str], list[int | None]]:
+    """Have searches with that rule waived give up unless they have enough nodes. The budgets from now on, by
+    what is waived."""
     budgets: dict[frozenset[str], list[int | None]] = {}
 
     def stingy(history: History, seconds: float, late: int, waived: frozenset[str], nodes: int) -> Judgement:
         budgets.setdefault(waived, []).append(nodes)
-        gives_up = waived == {"RCV-9"} and nodes < REJECTING * 1_000
+        gives_up = waived == {rule} and nodes < enough
         return Judgement(Judged.UNKNOWN) if gives_up else judge(history, seconds, late, waived, nodes)
 
     monkeypatch.setattr("partq.conformance.oracle.blame.judge", stingy)
-    said = blame(corpus()[LIMITED].history, nodes=1_000)
-    assert said.candidates == ("RCV-9", "RCV-2") and said.complete
-    assert budgets[frozenset({"RCV-9"})] == [1_000, REJECTING * 1_000]
-    assert budgets[frozenset({"RCV-2"})] == [1_000]
+    return budgets
 
 
 def test_what_was_consulted_before_the_search_gave_up_is_waived(monkeypatch: pytest.MonkeyPatch) -> None:

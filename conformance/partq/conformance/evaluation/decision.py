@@ -20,7 +20,7 @@ from partq.conformance.evaluation.activity import only_drained, without_drain
 from partq.conformance.evaluation.attribution import attribution, observed, one_of
 from partq.conformance.evaluation.endings import left_behind, unreceivable
 from partq.conformance.history import History
-from partq.conformance.oracle.blame import blame
+from partq.conformance.oracle.blame import blame_shortest
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, Judged, Judgement, judge
 from partq.conformance.oracle.long_histories import RETRIED, SHORT, AtLength, blame_excerpts, judge_any
 from partq.conformance.oracle.prefix import shortest_rejected
@@ -322,8 +322,7 @@ class Decider:
         if excerpts:
             cut, blamed = blame_excerpts(excerpts, history, self.exact.waived)
         else:
-            cut = shortest_rejected(history, self._rejects)
-            blamed = blame(cut, WAIVED * self.exact.seconds, nodes=self.exact.waived, whole=reading)
+            cut, blamed = blame_shortest(reading, WAIVED * self.exact.seconds, self.exact.waived)
         self.left -= blamed.visited
         if (finding := attribution(cut, blamed)) is not None:
             standing = decision.replace(finding, blamed.level)
@@ -336,18 +335,10 @@ class Decider:
             for id in several:
                 decision.leave_open(id, f"violated, {which}: {observed(cut, blamed.judgement)}", several)
 
-    def _rejects(self, history: History) -> bool:
-        return self._judgement_of(history).status is Judged.REJECTED
-
     def _judged_at_length(self, reading: Reading, price: int) -> AtLength:
         said = judge_any(reading, self.exact.seconds, self._nodes(reading.history), self.tell)
         self.left -= price * said.judgement.visited
         return said
-
-    def _judgement_of(self, history: History) -> Judgement:
-        judgement = judge(history, self.exact.seconds, nodes=self._nodes(history))
-        self.left -= judgement.visited
-        return judgement
 
     def _nodes(self, history: History) -> int | None:
         """How many nodes the judge visits for the history."""

@@ -15,13 +15,14 @@ is left. All of it is the evidence: a candidate that does not explain that comes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.oracle.indications import KINDS, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
+from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.uses import unmet
 from partq.model import clauses
@@ -44,7 +45,8 @@ PAIRS: Final = 200
 class Blame:
     """``candidates``: the requirements each of which alone explains the history, the most special first.
     ``level``: the first of them and those that nothing ranks below it, neither the catalogue, nor the whole,
-    nor what complied; with them those of ``open`` that no such candidate precedes, or the pair.
+    nor what complied; with them those of ``open`` that no such candidate precedes, unless it takes its wide
+    form, or the pair.
     ``consulted``: the requirements that the model enforced on the way. ``pairs``: where there is none, a pair
     of requirements that do together. ``open``: requirements whose waived search, or the one that tells
     whether they are consulted, ran out of budget. ``visited``: how many
@@ -98,21 +100,29 @@ def blame(
     asked = special_first([id for id in {*consulted.asked, *reading.changed_by} if id in binding])
     unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
     statuses = {id: waived.ask(id) for id in asked}
-    statuses |= {id: waived.ask(id, patience=REJECTING) for id in _more_special(statuses)}
+    statuses |= {id: waived.ask(id, patience=REJECTING) for id in waived.doubtful(statuses)}
     ranks = waived.ranked([id for id, status in statuses.items() if status is Judged.ACCEPTED])
     candidates = tuple(id for rank in ranks for id in rank)
     undecided = (*(id for id, status in statuses.items() if status is Judged.UNKNOWN), *unasked)
     pairs = () if candidates or undecided else waived.first_pair(asked)
-    level = unpreceded((*ranks[0], *undecided), ranks[0]) if ranks else pairs[0] if pairs else ()
+    level = waived.level(ranks[0], undecided) if ranks else pairs[0] if pairs else ()
     return Blame(judgement, candidates, asked, pairs, undecided, waived.visited, level)
 
 
-def _more_special(statuses: Mapping[str, Judged]) -> list[str]:
-    """The requirements whose search gave up and that come before one that explains the history: without them
-    the general one would be taken for the violated one."""
-    found = {id for id, status in statuses.items() if status is Judged.ACCEPTED}
-    gave_up = (id for id, status in statuses.items() if status is Judged.UNKNOWN)
-    return [id for id in gave_up if not found.isdisjoint(requirement(id).precedes)]
+def blame_shortest(history: Reading, seconds: float, nodes: int | None) -> tuple[History, Blame]:
+    """The shortest prefix of it whose rejection `blame` can afford, and its blame: a shorter one may be far
+    harder to reject. The arguments are as for `blame`."""
+    most, visited = None if nodes is None else REJECTING * nodes, 0
+
+    def is_rejected(cut: History) -> bool:
+        nonlocal visited
+        judgement = judge(cut, REJECTING * seconds, nodes=most)
+        visited += judgement.visited
+        return judgement.status is Judged.REJECTED
+
+    cut = shortest_rejected(history.history, is_rejected)
+    said = blame(cut, seconds, nodes=nodes, whole=history)
+    return cut, replace(said, visited=said.visited + visited)
 
 
 @dataclass(slots=True)
@@ -126,6 +136,22 @@ class _Waived:
     nodes: int | None
     visited: int
     spared: frozenset[str] = frozenset()
+    far_fetched: dict[str, bool] = field(default_factory=dict)
+
+    def doubtful(self, statuses: Mapping[str, Judged]) -> list[str]:
+        """The requirements whose search gave up and that come before one that explains the history: without
+        them another one would be taken for the violated one. They are those that precede it, and where it
+        takes its wide form to explain the history those that it precedes, too."""
+        found = {id for id, status in statuses.items() if status is Judged.ACCEPTED}
+        gave_up = (id for id, status in statuses.items() if status is Judged.UNKNOWN)
+        behind = {general for id in found if self._is_far_fetched(id) for general in requirement(id).precedes}
+        return [id for id in gave_up if id in behind or not found.isdisjoint(requirement(id).precedes)]
+
+    def level(self, first: tuple[str, ...], undecided: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the first rank that none of it precedes, and those whose search gave up that none of it
+        precedes that explains the history in its narrow form."""
+        near = [id for id in first if not self._is_far_fetched(id)]
+        return (*unpreceded(first, first), *unpreceded(undecided, near))
 
     def ask(self, *waived: str, patience: int = 1) -> Judged:
         """What the judge says of the history with these requirements waived, in ``patience`` budgets."""
@@ -164,7 +190,9 @@ class _Waived:
 
     def _is_far_fetched(self, id: str) -> bool:
         """Whether it takes the wide form to explain the history."""
-        return id in WIDE and self.ask(id, NARROWLY) is not Judged.ACCEPTED
+        if id not in self.far_fetched:
+            self.far_fetched[id] = id in WIDE and self.ask(id, NARROWLY) is not Judged.ACCEPTED
+        return self.far_fetched[id]
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""
