@@ -28,7 +28,9 @@ COUNTER_BITS: Final = 48
 NARROWLY: Final = "narrowly"
 """Selects the narrow relaxed form of a requirement that has two (`WIDE`)."""
 
-WIDE: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-7", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7"})
+WIDE: Final = frozenset(
+    {"KEY-8", "ROUTE-1", "ROUTE-7", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7", "TXN-5"}
+)
 """The requirements with a wide and a narrow relaxed form."""
 
 RESERVED: Final = 0

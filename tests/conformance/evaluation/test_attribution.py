@@ -198,6 +198,14 @@ def test_younger_messages_first_in_one_answer_are_named() -> None:
     assert (why.message, why.witness) == ("m3", (0, 1, 2))
 
 
+def test_where_duplicates_are_detected_an_id_is_a_key() -> None:
+    entry = corpus()["duplicates/bad: after the window an ID has another partition"]
+    why = reason(entry.history, entry.history.records[3], entry.blame)
+    assert why is not None
+    assert why.why == "one of its ID is in partition 1, and it is in partition 2"
+    assert why.message == "m1" and {*why.witness} == {2, 3}
+
+
 def found(profile: str, text: str) -> Finding:
     given = history(text, profile, partitions=1 if profile == "azure-flat" else 2)
     (finding,) = (one for several in Decider(screens=()).decide(given).findings.values() for one in several)

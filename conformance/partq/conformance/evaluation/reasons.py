@@ -41,6 +41,15 @@ class Scene:
         """The history's profile."""
         return profile(self.history.header.profile)
 
+    @cached_property
+    def entity(self) -> Entity:
+        """The settings of the history's first entity."""
+        return next(iter(self.history.header.entities.values()), Entity())
+
+    def key_of(self, message: Message) -> str | None:
+        """The key that decides its partition, if it has one: where duplicates are detected its ID is one."""
+        return effective_key(message, self.family.key_rule, self.entity.duplicate_detection)
+
     @property
     def received(self) -> Sequence[Delivery]:
         """The messages of the answer, if it is a receive's."""
@@ -77,8 +86,8 @@ class Scene:
             for record in self.settlements(message.id)
         )
         cancelled = message.scheduled_at is not None and any(self.earlier("cancel_scheduled"))
-        most = next(iter(self.history.header.entities.values()), Entity()).max_delivery_count
-        return settled or cancelled or message.ttl is not None or None in given or len(given) >= most
+        worn_out = len(given) >= self.entity.max_delivery_count
+        return settled or cancelled or message.ttl is not None or None in given or worn_out
 
     def refused(self, id: str) -> list[Record]:
         """The settlements of the message that were refused."""
@@ -137,17 +146,13 @@ def _is_older(scene: Scene, sends: Mapping[str, tuple[Record, Message]], id: str
     (record, message), (sent, other) = sends[id], sends[shown.id]
     if record.ret is None or record.ret >= sent.call or record.outcome != Outcome.OK or "txn" in record.args:
         return False
-    key = effective_key(message, scene.family.key_rule)
-    same = key is not None and key == effective_key(other, scene.family.key_rule)
+    key = scene.key_of(message)
+    same = key is not None and key == scene.key_of(other)
     return same or not scene.family.partitioned
 
 
 def _place(scene: Scene, message: Message) -> str:
-    return (
-        " of the same key"
-        if scene.family.partitioned and effective_key(message, scene.family.key_rule)
-        else ""
-    )
+    return " of the same key" if scene.family.partitioned and scene.key_of(message) else ""
 
 
 def _misnumbered(scene: Scene) -> Reason | None:
@@ -175,12 +180,13 @@ def _apart(scene: Scene) -> Reason | None:
     for record in scene.history.records:
         for one in record.messages:
             place = family.partition_of(one)
-            key = effective_key(sends[one.id][1], family.key_rule) if one.id in sends else None
+            key = scene.key_of(sends[one.id][1]) if one.id in sends else None
             if key is None or place is None:
                 continue
             home, first, by = homes.setdefault(key, (place, one, record))
             if home != place:
-                why = f"{first.id} of the same key is in partition {home}, and it is in partition {place}"
+                other = "one of its ID" if first.id == one.id else f"{first.id} of the same key"
+                why = f"{other} is in partition {home}, and it is in partition {place}"
                 witness = sends[first.id][0].i, sends[one.id][0].i, by.i, record.i
                 return Reason(one.id, why, witness, "both in one partition")
     return None
@@ -309,7 +315,7 @@ def _torn(scene: Scene) -> Reason | None:
 
 
 _ORDER: Final = ("ORD-1", "ORD-2", "ORD-3", "PEEK-1", "PEEK-2", "RCV-3", "REB-3")
-_ROUTES: Final = ("KEY-1", "KEY-2", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-5", "TXN-8")
+_ROUTES: Final = ("KEY-1", "KEY-2", "KEY-4", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-5", "TXN-8")
 
 REASONS: Final[Mapping[str, Callable[[Scene], Reason | None]]] = {
     **dict.fromkeys(_ORDER, lambda scene: _overtaken(scene) or _inverted(scene)),

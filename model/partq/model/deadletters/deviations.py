@@ -8,24 +8,29 @@ from ..actions import Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import freed
-from ..state import NARROWLY, Entry, State
-from .norm import STORED, buried, bury, dead_lettered, places_of
+from ..state import FOREVER, NARROWLY, PARTING, Entry, State
+from .norm import STORED, buried, bury, dead_lettered, moved_out, places_of
 
 Steps = Iterator[tuple[Answer, State]]
 
 
 @beyond(bury, "RCV-9", broken=True)
 def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A message is moved that was not delivered too often, or stays where it was."""
+    """A message is moved that was not delivered too often, or stays where it was, free if it was to go."""
     shown = seen.messages[0] if seen is not None and seen.messages else None
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
         if entry.status in STORED:
-            yield from buried(put(state, p, index, None), p, entry, shown)
+            yield from buried(moved_out(state, p, index), p, entry, shown)
             yield from buried(state, p, entry, shown)
+        elif entry.status == PARTING:
+            there = put(state, p, index, freed(state, entry, entry.tries, state.now, 0))
+            yield from buried(there, p, entry, shown)
 
 
-@instead(dead_lettered, "RCV-9", broken=True, where=lambda cfg: NARROWLY not in cfg.waived)
+@instead(dead_lettered, "RCV-9", broken=True)
 def given_back(told: Entry | None, state: State, entry: Entry) -> Entry | None:
-    """A message that its holder dead-lettered is given back instead, and may yet be moved."""
-    return freed(state, entry, entry.tries + 1, state.now, 0)
+    """A message that its holder dead-lettered is given back instead, and may yet be moved; narrowly it is
+    there to be received until it is."""
+    since = FOREVER if NARROWLY in state.cfg.waived else state.now
+    return freed(state, entry, entry.tries + 1, since, 0)

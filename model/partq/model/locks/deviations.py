@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..departures import beyond
-from ..state import BACK, LATE, NARROWLY, Entry, State
-from .norm import ended, exhausted, freed, may_be_gone, returned, timed_out
+from ..state import BACK, NARROWLY, Entry, State
+from .norm import ended, exhausted, freed, may_be_gone, timed_out
 
 
 @beyond(ended, "RCV-6")
@@ -22,16 +22,6 @@ def ended_after_a_peek(state: State, entry: Entry, reach: int) -> list[Entry | N
     if lock is None or not lock.shaken or lock.lo > reach or (state.cfg.hindsight and lock.lo < entry.since):
         return []
     return [timed_out(state, entry, lock)]
-
-
-@beyond(ended, "TXN-5", broken=True)
-def settled_late(state: State, entry: Entry, reach: int) -> list[Entry | None]:
-    """A transaction that is committed settles by the lock at any time while that holds."""
-    lock = entry.lock
-    if lock is None or lock.txn is None or not lock.txn.startswith(LATE):
-        return []
-    done = lock.txn == LATE + "complete"
-    return [None if done else returned(state, entry, entry.tries + 1, state.now)]
 
 
 @beyond(may_be_gone, "RCV-2")

@@ -161,10 +161,15 @@ def apply(state: State, op: str, places: list[Place]) -> State:
         part = state.parts[p]
         entry = part.log[index]
         if op in _settled:
-            state = with_part(state, p, with_entry(part, index, _settled[op](state, entry)))
+            state = with_part(state, p, with_entry(part, index, settled(state, op, entry)))
         else:
             state = with_part(state, p, finished(state, with_entry(part, index, None), [entry]))
     return state
+
+
+def settled(state: State, op: str, entry: Entry) -> Entry | None:
+    """The message after it was settled so; None: it is gone."""
+    return None if op == REMOVES else _settled[op](state, entry)
 
 
 @point("RCV-7")

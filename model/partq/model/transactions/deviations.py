@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from ..actions import BROKEN_TXN, INVALID, LOST, OK, Action, Observed, failure
 from ..departures import beyond
 from ..edits import put, with_log, with_part, with_txn
+from ..locks import norm as locks
 from ..locks.norm import returned
 from ..messages import conflicting
 from ..operations import Outcome
 from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned, withheld
 from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
-from ..settling.norm import RETURNS, apply, held, held_of, lost
-from ..state import LATE, Pending, State, Txn, find_number, transaction
+from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
+from ..state import LATE, NARROWLY, Entry, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
 from .norm import (
     Place,
@@ -193,7 +194,14 @@ def settled_at_once(state: State, action: Action, seen: Observed | None) -> Step
     state, places = settling(state, txn, action, seen)
     if len(places) == len(action.locks) and may_enlist(state, txn, places):
         yield OK, apply(state, action.op, places)
-        yield OK, _let_go(enlisted_locks(state, txn, action, places), places)
+        if _may_end_otherwise(state, action.op):
+            yield OK, _let_go(enlisted_locks(state, txn, action, places), places)
+
+
+def _may_end_otherwise(state: State, op: str) -> bool:
+    """Whether the lock may end without being settled so: narrowly not where that sets the message aside, as
+    it is no matter of transactions what becomes of it."""
+    return op in (REMOVES, RETURNS) or NARROWLY not in state.cfg.waived
 
 
 def _let_go(state: State, places: list[Place]) -> State:
@@ -247,7 +255,7 @@ def accepted_though_lost(state: State, action: Action, seen: Observed | None) ->
 def committed_in_part(state: State, action: Action, seen: Observed | None) -> Steps:
     """A commit does any part of it, whatever is answered."""
     state, txn = _open(state, action)
-    for after in in_part(state, txn, action.slack) if txn is not None else ():
+    for after in in_part(state, txn, action.slack, True) if txn is not None else ():
         yield OK, after
         yield failure(BROKEN_TXN), after
 
@@ -260,10 +268,10 @@ def rolled_back_in_part(state: State, action: Action, seen: Observed | None) -> 
         yield from ((OK, after) for after in in_part(state, txn, action.slack))
 
 
-def in_part(state: State, txn: Txn, slack: int) -> Iterator[State]:
-    """The states after any part of a transaction happened: what it sent is stored, or just what the history
-    shows of it, or nothing, each message visible by itself; and any of its settlements is done, at once or
-    later, not done, or has ended its lock."""
+def in_part(state: State, txn: Txn, slack: int, commit: bool = False) -> Iterator[State]:
+    """The states after any part of a transaction happened, at its ``commit`` or otherwise: what it sent is
+    stored, or just what the history shows of it, or nothing, each message visible by itself; and any of its
+    settlements is done, at once or later, not done, or has ended its lock."""
     shown = tuple(send for send in txn.sends if send.seq is not None or send.number is not None)
     for sends in dict.fromkeys((txn.sends, shown, ())):
         kept = txn._replace(sends=sends)
@@ -272,7 +280,7 @@ def in_part(state: State, txn: Txn, slack: int) -> Iterator[State]:
         )
         stored = sent(with_txn(base, txn.name, kept), kept, slack, False) if sends else (base,)
         for after in stored:
-            yield from _settled_in_part(_apart(with_txn(after, txn.name, None), sends), txn.settles)
+            yield from _settled_in_part(_apart(with_txn(after, txn.name, None), sends), txn.settles, commit)
 
 
 def _apart(state: State, sends: tuple[Pending, ...]) -> State:
@@ -285,7 +293,18 @@ def _apart(state: State, sends: tuple[Pending, ...]) -> State:
     return state
 
 
-def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...]) -> Iterator[State]:
+@beyond(locks.ended, "TXN-5", broken=True)
+def settled_late(state: State, entry: Entry, reach: int) -> list[Entry | None]:
+    """A transaction that is committed settles by the lock at any time while that holds."""
+    lock = entry.lock
+    if lock is None or lock.txn is None or not lock.txn.startswith(LATE):
+        return []
+    return [settled(state, lock.txn.removeprefix(LATE), entry)]
+
+
+def _settled_in_part(
+    state: State, settles: tuple[tuple[str, int, int, str], ...], commit: bool
+) -> Iterator[State]:
     if not settles:
         yield state
         return
@@ -298,11 +317,12 @@ def _settled_in_part(state: State, settles: tuple[tuple[str, int, int, str], ...
         ways = [
             apply(state, op, [(p, index)]),
             put(state, p, index, entry._replace(lock=lock._replace(txn=None))),
-            put(state, p, index, returned(state, entry, entry.tries, state.now)),
             put(state, p, index, entry._replace(lock=lock._replace(txn=LATE + op))),
-            *(apply(state, done, [(p, index)]) for done in (RETURNS,) if op != done),
         ]
+        if not commit or _may_end_otherwise(state, op):
+            ways.append(put(state, p, index, returned(state, entry, entry.tries, state.now)))
+            ways += [apply(state, done, [(p, index)]) for done in (RETURNS,) if op != done]
     elif index is not None and op != RETURNS:
         ways.append(apply(state, op, [(p, index)]))
     for way in ways:
-        yield from _settled_in_part(way, rest)
+        yield from _settled_in_part(way, rest, commit)
