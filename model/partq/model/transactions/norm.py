@@ -71,7 +71,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
     txn = transaction(state, action.txn)
     anywhere = action.only in (None, NOWHERE)
     if txn is None:
-        yield from ended(state, action, seen) if anywhere else ()
+        succeeded = seen is not None and seen.status == Outcome.OK  # wherever it would have been stored
+        yield from ended(state, action, seen) if anywhere or succeeded else ()
         return
     refused = failed(tainted(state, txn), action.messages)
     if txn.tainted and anywhere:
