@@ -78,14 +78,15 @@ def _named(record: Record) -> Record:
 def burials(records: Sequence[Record], waived: frozenset[str] = frozenset()) -> Iterator[Effect]:
     """The moves of the broker by which what is shown in the dead-letter queue came there: after the message
     was sent, and last delivered, and before it is shown. With RCV-9 waived it may have stayed where it was,
-    too."""
-    given = _given(records)
+    too, and come there for any reason."""
+    given, anyhow = _given(records), not READ.isdisjoint(waived)
     for id, hint in appearances_of(records).items():
         if is_dead(id):
             first = min((r for r in records if any(d.id == id for d in r.messages)), key=returned)
             reason = next((d.reason for r in records for d in r.messages if d.id == id and d.reason), None)
-            hint = hint._replace(reason=_told(reason, given.get(as_active(id), frozenset())))
-            began = [r.call for r in records if _before(r, as_active(id), not READ.isdisjoint(waived))]
+            told = reason if anyhow else _told(reason, given.get(as_active(id), frozenset()))
+            hint = hint._replace(reason=told)
+            began = [r.call for r in records if _before(r, as_active(id), anyhow)]
             call = min(max(began, default=first.call), returned(first))
             action = Action(BURY, messages=(Message(id),), about=(as_active(id),))
             yield Effect(

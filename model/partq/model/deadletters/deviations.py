@@ -8,19 +8,21 @@ from ..actions import Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import freed
-from ..state import FOREVER, NARROWLY, PARTING, Entry, State
-from .norm import STORED, buried, bury, dead_lettered, moved_out, places_of
+from ..state import NARROWLY, PARTING, Entry, State
+from .norm import OWN, STORED, buried, bury, dead_lettered, moved_out, places_of
 
 Steps = Iterator[tuple[Answer, State]]
 
 
 @beyond(bury, "RCV-9", broken=True)
 def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A message is moved that was not delivered too often, or stays where it was, free if it was to go."""
+    """A message is moved that was not delivered too often, narrowly for no reason that a holder gave; or it
+    stays where it was, free if it was to go."""
     shown = seen.messages[0] if seen is not None and seen.messages else None
+    unprompted = shown is None or shown.reason in (None, *OWN)
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
-        if entry.status in STORED:
+        if entry.status in STORED and (unprompted or NARROWLY not in state.cfg.waived):
             yield from buried(moved_out(state, p, index), p, entry, shown)
             yield from buried(state, p, entry, shown)
         elif entry.status == PARTING:
@@ -28,9 +30,7 @@ def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
             yield from buried(there, p, entry, shown)
 
 
-@instead(dead_lettered, "RCV-9", broken=True)
+@instead(dead_lettered, "RCV-9", broken=True, where=lambda cfg: NARROWLY not in cfg.waived)
 def given_back(told: Entry | None, state: State, entry: Entry) -> Entry | None:
-    """A message that its holder dead-lettered is given back instead, and may yet be moved; narrowly it is
-    there to be received until it is."""
-    since = FOREVER if NARROWLY in state.cfg.waived else state.now
-    return freed(state, entry, entry.tries + 1, since, 0)
+    """A message that its holder dead-lettered is given back instead, and may yet be moved."""
+    return freed(state, entry, entry.tries + 1, state.now, 0)
