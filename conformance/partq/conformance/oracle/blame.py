@@ -191,7 +191,8 @@ class _Waived:
     def _is_far_fetched(self, id: str) -> bool:
         """Whether it takes the wide form to explain the history."""
         if id not in self.far_fetched:
-            self.far_fetched[id] = id in WIDE and self.ask(id, NARROWLY) is not Judged.ACCEPTED
+            narrow = self.ask(id, NARROWLY, patience=REJECTING) if id in WIDE else Judged.ACCEPTED
+            self.far_fetched[id] = narrow is not Judged.ACCEPTED
         return self.far_fetched[id]
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -156,6 +156,12 @@ def unpinned_refused(state: State, txn: Txn, action: Action) -> bool:
     return apart and any(unpinned(state, action, m) for m in action.messages)
 
 
+@beyond(may_refuse_key, "TXN-1", broken=True)
+def first_key_refused(state: State, txn: Txn, action: Action) -> bool:
+    """The first key after a message without one is refused as a second one is."""
+    return bool(txn.sends) and txn.key is None
+
+
 @beyond(may_leave, "TXN-1", "TXN-2", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True)
 def leaves(state: State, txn: Txn, action: Action) -> bool:
     """A send does not go where its transaction is: it has another key, or none, or keys say nothing."""
