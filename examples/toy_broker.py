@@ -141,7 +141,8 @@ class Toy(Broker):
         before, theirs, after = min(looks, key=lambda look: look[2] - look[0])
         self.ahead, self.skew_ns = before - theirs, after - before + ROUNDING
         self.queue = Queue(entity.partitions, entity.lock_duration / SECOND)
-        return replace(entity, seq_start=1)  # whatever was asked for: its counters begin at 1
+        # whatever was asked for: its counters begin at 1, and it stores what bears an ID that it has seen
+        return replace(entity, seq_start=1, duplicate_detection=False)
 
     def connect(self, proc: str) -> Client:
         """A client; the name matters only to brokers that show it in their logs."""

@@ -816,6 +816,18 @@ def test_every_record_can_be_stored_and_is_in_order() -> None:
     assert all(again(record) == record for record in history.records)
 
 
+def test_only_who_can_dead_letter_is_asked_for_dead_letters() -> None:
+    class Main(Memory):
+        def lacks(self) -> frozenset[str]:
+            return frozenset({"dead_letter"})
+
+    told = Told()
+    steps = [send("a", "m"), receive("a", entity="dead_letter"), receive("a")]
+    history = run(Main(), program(*steps, drain=True), limits=FAST, on_problem=told)
+    assert not any("entity" in record.args for record in history.records)
+    assert not list(told)
+
+
 def test_the_toy_broker_of_the_documentation_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
     from partq.conformance.evaluation.decision import NONE, check_history
     from partq.conformance.workload.generator import generate

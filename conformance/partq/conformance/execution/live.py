@@ -48,7 +48,7 @@ from partq.conformance.history import Header, History
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
-from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
+from partq.model.operations import CLOCK, DEAD_LETTER, DRAINED, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
 ENTITY: Final = "queue"
@@ -117,7 +117,7 @@ class LiveRun:
         self.hurried = False
         self.draining = False
         self.lacks = _lacks_of(broker)
-        self.steps = tuple(step for step in program.steps if step.op not in self.lacks)
+        self.steps = tuple(step for step in program.steps if self._offers(step))
         self.to_send = sum("messages" in step.args for step in self.steps)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
@@ -129,6 +129,10 @@ class LiveRun:
         self.threads = {proc: self._thread(proc) for proc in (*program.procs, ENV)}
         self.env = self.threads[ENV]
         self.clients = [thread for thread in self.threads.values() if thread is not self.env]
+
+    def _offers(self, step: Step) -> bool:
+        """Whether the broker has the step: a dead-letter queue only one that can dead-letter."""
+        return step.op not in self.lacks and not ("entity" in step.args and DEAD_LETTER in self.lacks)
 
     def history(self) -> History:
         """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""
