@@ -830,7 +830,7 @@ def test_a_share_that_makes_no_sense_is_one_line(partq: Partq, command: tuple[st
     assert (said.code, said.err.strip()) == (2, "partq: error: --open: '0.1' is no share such as 0.1%, nor 0")
 
 
-TRACE = ("fuzz", "reference", "--trace", "3", "--seed", "7", "--length", "2")
+TRACE = ("fuzz", "reference", "--trace", "4", "--seed", "7", "--length", "2")
 
 
 def test_one_trace_of_a_campaign_is_run_and_judged_without_spark(
@@ -839,7 +839,7 @@ def test_one_trace_of_a_campaign_is_run_and_judged_without_spark(
     """Its program is the one that the campaign ran; what the judge leaves undecided is said with why."""
     said = partq(*TRACE, "--profile", "azure-flat", "--out", "one")
     assert said.code == 0 and "judge: accepted" in said.out
-    ran = run_chunk(Chunk("reference", "azure-flat", 3, 1), 7, 2)
+    ran = run_chunk(Chunk("reference", "azure-flat", 4, 1), 7, 2)
     kept = from_json(json.loads(Path("one/program.json").read_text(encoding="utf-8")))
     assert kept.seed == int(ran.verdicts[0]["seed"]) and f"seed {kept.seed}" in said.out
     assert partq("check", "one/history.ndjson").code == 0
