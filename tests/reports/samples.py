@@ -177,7 +177,7 @@ def verdicts(name: str, found: Mapping[str, Finding]) -> dict[str, Verdict]:
 def _verdict(name: str, id: str, found: Mapping[str, Finding]) -> Verdict:
     row, number = catalogue()[id], int(id.split("-")[1])
     if name not in row.profiles:
-        return Verdict(Status.NOT_APPLICABLE, reason=f"not a rule of {profile(name).title}")
+        return Verdict(Status.NOT_APPLICABLE, reason=f"not a rule of the profile {name}")
     if id in found:
         return Verdict(Status.VIOLATED, 1894 * number, (found[id],), found={found[id].key: TIMES[id]})
     if row.group not in CHECKED:

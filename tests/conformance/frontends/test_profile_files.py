@@ -89,7 +89,7 @@ def test_a_run_under_a_file_goes_wherever_its_results_go(
     (name,) = document["profiles"]
     assert name.startswith("mine@")
     assert document["profiles"][name]["ROUTE-2"]["status"] == "violated"
-    assert document["profiles"][name]["SEQ-2"]["reason"] == "not a rule of A queue of mine"
+    assert document["profiles"][name]["SEQ-2"]["reason"] == "not a rule of the profile mine"
     example = json.loads(Path(document["counterexamples"][0]).read_text())
     assert example["program"]["profile"] == example["history"][0]["profile"]
     assert example["program"]["profile"]["title"] == "A queue of mine"

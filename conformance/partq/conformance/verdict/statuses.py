@@ -10,7 +10,7 @@ from partq.conformance.verdict.activity import FIELDS, Activity, absent
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.merging import resolved
 from partq.conformance.verdict.types import Status, Verdict, Verdicts, kept
-from partq.model.profiles import profile, requirements_of
+from partq.model.profiles import bare, profile, requirements_of
 from partq.model.requirements import Level, catalogue
 
 
@@ -88,8 +88,9 @@ def not_applicable(
 ) -> Mapping[str, str]:
     """The requirements that the profile, or what its broker lacks, puts out of question: ID -> why."""
     family, own = profile(profile_name), requirements_of(profile_name)
-    title, lacks = family.title, (*lacks, *(() if family.partitioned else ("partitions",)))
-    exempt = {requirement: f"not a rule of {title}" for requirement in catalogue() if requirement not in own}
+    lacks = (*lacks, *(() if family.partitioned else ("partitions",)))
+    why = f"not a rule of the profile {bare(profile_name)}"
+    exempt = {requirement: why for requirement in catalogue() if requirement not in own}
     for check in checks:
         for requirement, needs in check.needs.items():
             missing = [need for need in needs if need in lacks]
