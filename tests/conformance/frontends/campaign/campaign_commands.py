@@ -40,7 +40,7 @@ class Deaf:
 def fuzz(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     """`partq fuzz` in that folder, to its end."""
     with started(folder, *args, **env) as process:
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -48,6 +48,22 @@ def killed(process: subprocess.Popen[str]) -> None:
     """End it and its Java, as a machine that goes down does."""
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+
+
+def dies_at(instant: str, folder: Path, *args: str, **env: str) -> None:
+    """`partq fuzz` in that folder, which is killed at that instant (`mortal_driver`), before any verdict."""
+    driver = [sys.executable, str(Path(__file__).with_name("mortal_driver.py"))]
+    ended = subprocess.run(
+        [*driver, instant, "fuzz", *args],
+        cwd=folder,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGKILL, f"{instant}: {ended.stderr}"
+    assert not ended.stdout, "no verdict before the end"
 
 
 def digest(done: subprocess.CompletedProcess[str]) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from campaign_commands import Deaf
+from standalone import Cluster, cluster_in, python_without_partq
 
 from partq.conformance.frontends.campaign import run, spark
 from partq.conformance.frontends.campaign.files import Folder
@@ -73,3 +74,16 @@ def stage(session: SparkSession) -> Callable[[Plan, Path, Sequence[ChunkResult]]
         return store
 
     return stage
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A standalone cluster of the test's own."""
+    with cluster_in(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Python that has no partq."""
+    return python_without_partq(tmp_path_factory.mktemp("bare"))

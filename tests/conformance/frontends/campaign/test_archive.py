@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from campaign_commands import ARGS, dies_at, fuzz
 
 from partq.conformance.frontends.campaign import archive
 from partq.conformance.frontends.campaign.plan import Chunk
@@ -131,3 +132,20 @@ def test_its_digest_knows_every_line_of_partq(mine: Path) -> None:
     changed = mine / "changed.py"
     changed.write_text(code["partq/model/messages.py"].read_text() + "# changed")
     assert archive.digest({**code, "partq/model/messages.py": changed}) != archive.digest(code)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_a_campaign_does_not_go_on_with_an_edited_broker(tmp_path: Path) -> None:
+    module = tmp_path / "soon_edited.py"
+    module.write_text(
+        "from partq.conformance.adapters.reference import Reference\nclass Mine(Reference): ...\n"
+    )
+    arguments = ("soon_edited:Mine", *ARGS, "--out", "out", "--master", "local[1]")
+    dies_at("after Folder.create 2", tmp_path, *arguments)  # the campaign is begun
+    with module.open("a") as text:
+        text.write("# edited\n")
+    refused = fuzz(tmp_path, *arguments, "--resume")
+    assert refused.returncode == 2
+    why = "was begun by another version of partq, or of the broker's module: give another folder"
+    assert refused.stderr.splitlines()[-1] == f"partq: error: out/campaign.json {why}"

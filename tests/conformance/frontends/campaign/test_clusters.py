@@ -1,69 +1,15 @@
-"""Campaigns on a standalone master whose workers have nothing but the archive of the code.
-
-The workers go by two host names, as Spark starts no second attempt of a task on the host that has the first.
-"""
+"""Campaigns on a standalone cluster, whose workers have nothing but the archive of the code."""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
-from campaign_commands import ARGS, digest, fuzz
+from campaign_commands import ARGS, dies_at, digest, fuzz
+from standalone import Cluster
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
-
-HOME = Path(pyspark.__path__[0])
-
-
-class Daemon:
-    """A process of Spark's, begun when it has said something."""
-
-    def __init__(self, folder: Path, kind: str, *options: str, until: str) -> None:
-        environment = {**os.environ, "SPARK_HOME": str(HOME), "PYSPARK_PYTHON": sys.executable}
-        environment.pop("PYTHONPATH", None)  # what a node has not
-        self.process = subprocess.Popen(
-            [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *options],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stderr is not None
-        lines = iter(self.process.stderr)
-        self.said = next(found for line in lines if (found := re.search(until, line)))
-        threading.Thread(target=lambda: all(True for _ in lines), daemon=True).start()
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[Daemon]]]:
-    """A master's URL, and its two workers of one core each."""
-    started: list[Daemon] = []
-    try:
-        options = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        started.append(Daemon(tmp_path, "master.Master", *options, until=r"Starting Spark master at (\S+)"))
-        master = started[0].said[1]
-        for host in ("127.0.0.1", "127.0.0.2"):
-            options = ("-c", "1", "-m", "1g", "-d", str(tmp_path / host), "--webui-port", "0", "--host", host)
-            started.append(
-                Daemon(tmp_path, "worker.Worker", *options, master, until="Successfully registered")
-            )
-        yield master, started[1:]
-    finally:
-        for daemon in reversed(started):
-            daemon.kill()
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark"), pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +20,29 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_cluster_needs_no_installation_and_comes_to_the_same(
-    tmp_path: Path, cluster: tuple[str, list[Daemon]], expected: str
+    tmp_path: Path, cluster: Cluster, bare_python: str, expected: str
 ) -> None:
-    master, _ = cluster
-    done = fuzz(
-        tmp_path, "reference", *ARGS, "--out", "out", "--master", master, PYSPARK_PYTHON=sys.executable
-    )
-    assert digest(done) == expected
+    on_it = ("--master", cluster.master, "--out", "out")
+    assert digest(fuzz(tmp_path, "reference", *ARGS, *on_it, PYSPARK_PYTHON=bare_python)) == expected
+
+
+INSTANTS = (
+    "seen _staging/wave=0/_temporary/0/task_*",  # amid the first wave
+    "before Store._write 4",  # between two tables
+    "before Folder.create 2",  # all tables are there, the manifest is not
+    "seen _staging/wave=2/part-*",  # the rows of the second wave are committed
+    "before Folder._rename 1",  # all waves are complete, campaign.json is not in its place
+)
+"""When sessions are killed, one after the other, each begun with `--resume`."""
+
+
+def test_a_campaign_that_is_killed_five_times_comes_to_the_same_end(
+    tmp_path: Path, cluster: Cluster, bare_python: str, expected: str
+) -> None:
+    again = ("reference", *ARGS, "--wave", "500", "--master", cluster.master, "--out", "out", "--resume")
+    for instant in INSTANTS:
+        dies_at(instant, tmp_path, *again, PYSPARK_PYTHON=bare_python)
+    assert digest(fuzz(tmp_path, *again, PYSPARK_PYTHON=bare_python)) == expected
 
 
 def configured(folder: Path, **settings: str) -> str:
@@ -107,12 +69,11 @@ class Mortal(Reference):
 """
 
 
-def test_a_worker_that_is_killed_is_done_without(tmp_path: Path, cluster: tuple[str, list[Daemon]]) -> None:
-    master, workers = cluster
-    text = MORTAL.format(mark=str(tmp_path / "died"), worker=workers[0].process.pid)
+def test_a_worker_that_is_killed_is_done_without(tmp_path: Path, cluster: Cluster) -> None:
+    text = MORTAL.format(mark=str(tmp_path / "died"), worker=cluster.workers[0].process.pid)
     (tmp_path / "deadly_cluster.py").write_text(text)
     run = ("deadly_cluster:Mortal", *ARGS, "--master")
-    done = fuzz(tmp_path, *run, master, "--out", "out")
+    done = fuzz(tmp_path, *run, cluster.master, "--out", "out")
     assert (tmp_path / "died").exists()
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
     assert digest(done) == digest(again)
@@ -137,9 +98,7 @@ class Slow(Reference):
 """Its last trace ends when it is run a second time."""
 
 
-def test_a_task_that_is_done_twice_at_once_counts_once(
-    tmp_path: Path, cluster: tuple[str, list[Daemon]]
-) -> None:
+def test_a_task_that_is_done_twice_at_once_counts_once(tmp_path: Path, cluster: Cluster) -> None:
     attempts = tmp_path / "attempts"
     (tmp_path / "slow_cluster.py").write_text(SLOW.format(attempts=str(attempts)))
     conf = configured(
@@ -149,7 +108,7 @@ def test_a_task_that_is_done_twice_at_once_counts_once(
         speculation__minTaskRuntime="2s",
     )
     run = ("slow_cluster:Slow", *ARGS, "--master")
-    done = fuzz(tmp_path, *run, cluster[0], "--out", "out", SPARK_CONF_DIR=conf)
+    done = fuzz(tmp_path, *run, cluster.master, "--out", "out", SPARK_CONF_DIR=conf)
     assert len(set(attempts.read_text().split())) == 2
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
     assert digest(done) == digest(again)
@@ -170,15 +129,13 @@ worker_util.sys = Other()
 """Lets a worker take itself for one of Python 3.1."""
 
 
-def test_another_python_on_the_executors_is_one_line(
-    tmp_path: Path, cluster: tuple[str, list[Daemon]]
-) -> None:
+def test_another_python_on_the_executors_is_one_line(tmp_path: Path, cluster: Cluster) -> None:
     (tmp_path / "sitecustomize.py").write_text(OTHER)
     python = tmp_path / "python3.1"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     args = ("reference", *ARGS, "--out", "out", "--master")
-    done = fuzz(tmp_path, *args, cluster[0], PYSPARK_PYTHON=str(python))
+    done = fuzz(tmp_path, *args, cluster.master, PYSPARK_PYTHON=str(python))
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"partq: error: the executors have Python 3.1, this is Python 3.{sys.version_info.minor}: "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -87,6 +89,27 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.Monke
     monkeypatch.setattr(socket, "create_connection", lambda *address: for_ever.wait())
     with pytest.raises(CampaignError, match="does not answer: nothing listens there"):
         jvm.check("spark://one:7077,two:7077")
+
+
+@pytest.mark.parametrize(
+    ("local", "used", "said"),
+    [
+        (False, "/opt/python", ""),
+        (
+            True,
+            sys.executable,
+            "partq: PYSPARK_PYTHON=/opt/python is for clusters: local workers are of this Python\n",
+        ),
+    ],
+)
+def test_a_python_that_is_overridden_is_told(
+    local: bool, used: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", "/opt/python")
+    jvm._choose_python(local)
+    assert (os.environ["PYSPARK_PYTHON"], os.environ["PYSPARK_DRIVER_PYTHON"]) == (used, sys.executable)
+    assert capsys.readouterr().err == said
 
 
 def test_a_cluster_of_another_kind_is_not_asked() -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from campaign_commands import fuzz
+from campaign_commands import dies_at, fuzz
 
 from partq.conformance.frontends.campaign.plan import SUMMARY
 
@@ -42,14 +39,8 @@ def left(out: Path) -> list[str]:
 
 
 def test_a_campaign_that_is_killed_again_and_again_comes_to_the_same_end(tmp_path: Path) -> None:
-    driver = [sys.executable, str(Path(__file__).with_name("mortal_driver.py"))]
     for instant in INSTANTS:
-        command = [*driver, instant, "fuzz", *ARGS, "--out", "out", "--resume"]
-        killed = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, start_new_session=True, check=False
-        )
-        assert killed.returncode == -signal.SIGKILL, f"{instant}: {killed.stderr}"
-        assert not killed.stdout, "no verdict before the end"
+        dies_at(instant, tmp_path, *ARGS, "--out", "out", "--resume")
     resumed, whole = (
         fuzz(tmp_path, *ARGS, "--out", "out", "--resume"),
         fuzz(tmp_path, *ARGS, "--out", "whole"),

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from campaign_commands import ARGS, digest, fuzz, killed, started
+from campaign_commands import ARGS, dies_at, digest, fuzz, killed, started
+from standalone import Cluster
 
 from partq.conformance.frontends.campaign import spark
 from partq.conformance.frontends.campaign.errors import CampaignError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.server,
+    pytest.mark.timeout(3600),
     pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(
         "PARTQ_S3A_JARS" not in os.environ, reason="PARTQ_S3A_JARS is not set: tools/ensure-s3a pytest …"
@@ -60,6 +62,7 @@ def conf(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "spark-defaults.conf").write_text(
         f"""
         spark.driver.extraClassPath {os.environ["PARTQ_S3A_JARS"]}
+        spark.executor.extraClassPath {os.environ["PARTQ_S3A_JARS"]}
         spark.hadoop.fs.s3a.endpoint {s3.meta.endpoint_url}
         spark.hadoop.fs.s3a.endpoint.region {KEYS["region_name"]}
         spark.hadoop.fs.s3a.path.style.access true
@@ -139,4 +142,29 @@ def test_a_campaign_that_is_killed_amid_its_uploads_goes_on_to_the_same_end(
     assert not [one for one in stored if one["Key"].endswith("_SUCCESS")]
     resumed = fuzz(tmp_path, *args, "s3a://campaigns/three", "--resume", SPARK_CONF_DIR=conf)
     assert digest(resumed) == digest(fuzz(tmp_path, *args, "whole"))
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket="campaigns"), "nothing is left to be paid for"
+
+
+INSTANTS = (
+    "before Store.complete 1",  # the rows of the first wave are committed
+    "before Store._write 4",  # between two tables
+    "before Folder.create 2",  # all tables are there, the manifest is not
+    "before Folder.write 1",  # all waves are complete, campaign.json does not say so yet
+)
+
+
+def test_a_campaign_on_a_cluster_that_is_killed_five_times_comes_to_the_same_end(
+    s3: Any, conf: str, cluster: Cluster, bare_python: str, tmp_path: Path
+) -> None:
+    env = {"SPARK_CONF_DIR": conf, "PYSPARK_PYTHON": bare_python}
+    whole = fuzz(tmp_path, "reference", *ARGS, "--master", "local[2]", "--out", "whole")
+    again = ("--wave", "500", "--master", cluster.master, "--out", "s3a://campaigns/four", "--resume")
+    running = started(tmp_path, "reference", *ARGS, *again, **env)
+    while not s3.list_multipart_uploads(Bucket="campaigns").get("Uploads"):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.1)
+    killed(running)
+    for instant in INSTANTS:
+        dies_at(instant, tmp_path, "reference", *ARGS, *again, **env)
+    assert digest(fuzz(tmp_path, "reference", *ARGS, *again, **env)) == digest(whole)
     assert "Uploads" not in s3.list_multipart_uploads(Bucket="campaigns"), "nothing is left to be paid for"

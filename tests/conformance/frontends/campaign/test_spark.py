@@ -121,6 +121,21 @@ FAULTY = dedent(
                 tried()
                 os.kill(os.getpid(), 9)
             return super().stage(program, on_event)
+
+    class Hungry(Reference):
+        def stage(self, program, on_event):
+            if program.steps:
+                tried()
+                part = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 64
+                self.hoard = [bytes(part) for _ in range(64)]  # of addresses: zeros take no memory
+            return super().stage(program, on_event)
+
+    class Endless(Reference):
+        def stage(self, program, on_event):
+            if program.steps:
+                tried()
+                while True: pass
+            return super().stage(program, on_event)
     """
 )
 
@@ -131,13 +146,19 @@ FAULTY = dedent(
         ("Simulated", 1, "a chunk failed: Simulated raised ValueError: oh dear (*), in trace 0; that *"),
         ("Live", 4, "a chunk failed 4 times: Live.open raised ConnectionError: oh dear (*faulty.py:*)"),
         ("Deadly", 4, "a chunk failed 4 times: Python worker exited unexpectedly (crashed).*"),
+        ("Hungry", 1, "a chunk failed: Hungry raised MemoryError: (*faulty.py:*), in trace 0; that *"),
+        (
+            "Endless",
+            1,
+            "a chunk failed: Endless raised TraceTimeout: no end after 0.5 s (--trace-timeout) (*), in *",
+        ),
     ],
 )
 def test_what_may_pass_is_tried_again_and_all_is_said_in_one_line(
     tmp_path: Path, broker: str, tries: int, told: str
 ) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY)
-    one_chunk = ("--traces", "5", *PROFILE)
+    one_chunk = ("--traces", "5", *PROFILE, "--trace-timeout", "0.5" if broker == "Endless" else "60")
     done = fuzz(tmp_path, f"faulty:{broker}", *one_chunk, "--out", "out", "--master", "local[2]")
     assert done.returncode == 2
     *before, line = done.stderr.splitlines()
@@ -166,6 +187,7 @@ def test_a_master_that_is_none_is_one_line_and_leaves_no_folder(
 
 
 SETTINGS = {
+    "spark.ui.enabled": "true",
     "spark.app.name": "ours",
     "spark.sql.shuffle.partitions": "3",
     "spark.task.maxFailures": "2",
@@ -195,7 +217,7 @@ def test_what_the_user_sets_is_kept_and_what_is_missing_set(tmp_path: Path, sett
     got = json.loads(ran.stdout)
     for name, value in settings.items():
         assert got[name].endswith(value), "of Java's options the last word"
-    assert got["spark.ui.enabled"] == "false"
+    assert got["spark.ui.enabled"] == settings.get("spark.ui.enabled", "false")
     assert got["their.kerberos"] == ("on" if settings else None)
     assert got["log4j2.configurationFile"].endswith("log4j2.properties"), "ours, beside theirs"
     named = ("ours", "local[2,2]") if settings else ("partq", "local[2,4]")

@@ -90,6 +90,24 @@ def test_what_was_interrupted_goes_on_to_the_same_end(
     assert do(PLAN, out, resume=True) == whole
 
 
+def test_an_interrupt_cancels_the_jobs_of_the_campaign(do: Do, session: SparkSession, tmp_path: Path) -> None:
+    """Which would go on for minutes."""
+    tracker = session.sparkContext.statusTracker()
+
+    class Interrupting(Deaf):
+        def went(self, state: run.CampaignState) -> None:
+            if tracker.getActiveJobsIds():
+                raise KeyboardInterrupt
+
+    plan = Plan((Lane("reference", "azure-premium", 20_000, chunk=10),), seed=7, length=None)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        run.campaign(plan, str(tmp_path / "out"), "local[2]", False, Interrupting()),
+    ):
+        pass
+    assert not tracker.getActiveJobsIds()
+
+
 def test_nothing_is_left_of_a_campaign_without_a_complete_wave(
     do: Do, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

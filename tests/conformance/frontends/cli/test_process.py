@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from partq.conformance.adapters import registry
 from partq.conformance.frontends.cli.app import UNREAD, main
 from partq.conformance.history.codec import read_history
 
@@ -141,6 +142,30 @@ def test_a_question_that_is_never_answered_ends(
     assert "did not return within 0.2 s" in capsys.readouterr().err
 
 
+def test_an_import_that_never_ends_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "never_imported.py").write_text("import threading\nthreading.Event().wait()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "PATIENCE", 0.2)
+    assert main(["fuzz", "never_imported:Mine", "--traces", "1", "--out", "out"]) == 2
+    line = "cannot import 'never_imported': TimeoutError: no end after 0.2 s\n"
+    assert capsys.readouterr().err == f"partq: error: {line}"
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_current_folder_hides_no_package(tmp_path: Path) -> None:
+    """It is searched last."""
+    (tmp_path / "netrc.py").write_text("raise ImportError('not the one of Python')\n")
+    (tmp_path / "with_netrc.py").write_text(
+        "import netrc\nfrom partq.conformance.adapters.reference import Reference\n"
+        "class Mine(Reference): ...\n"
+    )
+    command = [str(Path(sys.executable).with_name("partq")), "run", "with_netrc:Mine", "--case", "same-key"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
 @needs_full
 @pytest.mark.parametrize(
     "arguments",
@@ -186,7 +211,9 @@ def test_closed_descriptors_change_no_exit_code(
 @pytest.mark.parametrize(
     ("at", "code"), [("import", 0), ("import", 1), ("lacks", 0), ("exit", 0), ("exit", 1), ("thread", 0)]
 )
-@pytest.mark.parametrize("command", [("run", "--case", "same-key"), ("search", "--examples", "1")])
+@pytest.mark.parametrize(
+    "command", [("run", "--case", "same-key"), ("search", "--examples", "1"), ("fuzz", "--trace", "1")]
+)
 def test_a_process_that_was_ended_from_inside_is_never_green(
     tmp_path: Path, at: str, code: int, command: Sequence[str]
 ) -> None:
