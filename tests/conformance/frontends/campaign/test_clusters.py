@@ -107,7 +107,7 @@ def test_a_task_that_is_done_twice_at_once_counts_once(tmp_path: Path, cluster: 
         speculation__multiplier="1.01",
         speculation__minTaskRuntime="2s",
     )
-    run = ("slow_cluster:Slow", *ARGS, "--master")
+    run = ("slow_cluster:Slow", *ARGS, "--trace-timeout", "0", "--master")
     done = fuzz(tmp_path, *run, cluster.master, "--out", "out", SPARK_CONF_DIR=conf)
     assert len(set(attempts.read_text().split())) == 2
     again = fuzz(tmp_path, *run, "local[2]", "--out", "again")
