@@ -2,12 +2,14 @@
 
     partq run toy_broker:Toy
 
-`Queue` is the broker: a partitioned queue in memory, with locks that expire. `ToyClient` and `Toy` are the
+`Queue` is the broker: a partitioned queue in memory, with locks that expire,
+messages that live for a time, and a limit of deliveries after which one is dropped. `ToyClient` and `Toy` are the
 adapter, which is all that has to be written for a broker that exists already. docs/adapters.md explains.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import zlib
@@ -27,11 +29,12 @@ ROUNDING = 1_000
 class Queue:
     """The broker. Each row is [sequence number, message, lock, end of the lock, delivery count]."""
 
-    def __init__(self, partitions: int, lock_seconds: float) -> None:
+    def __init__(self, partitions: int, lock_seconds: float, limit: int) -> None:
         self.changed = threading.Condition()
         self.partitions: list[list[list[Any]]] = [[] for _ in range(partitions)]
         self.counters = [count((index << 48) + 1) for index in range(partitions)]
-        self.lock_seconds = lock_seconds
+        self.lock_seconds, self.limit = lock_seconds, limit
+        self.ends: dict[int, float] = {}
         self.names = count(1)
 
     def put(self, key: str | None, message: Message) -> None:
@@ -39,7 +42,10 @@ class Queue:
         number = zlib.crc32(key.encode()) if key is not None else next(self.names)
         index = number % len(self.partitions)
         with self.changed:
-            self.partitions[index].append([next(self.counters[index]), message, None, 0.0, 0])
+            row = [next(self.counters[index]), message, None, 0.0, 0]
+            self.partitions[index].append(row)
+            if message.ttl is not None:
+                self.ends[row[0]] = time.monotonic() + message.ttl / SECOND
             self.changed.notify_all()
 
     def lock(self, most: int, timeout: float) -> list[list[Any]]:
@@ -73,7 +79,12 @@ class Queue:
         for row in (row for part in self.partitions for row in part):
             if row[2] is not None and row[3] <= time.monotonic():
                 row[2:] = None, 0.0, row[4] + 1
+        for part in self.partitions:
+            part[:] = [row for row in part if row[2] is not None or not self._is_dead(row)]
         return [row for part in self.partitions for row in part if row[2] is None][:most]
+
+    def _is_dead(self, row: list[Any]) -> bool:
+        return row[4] >= self.limit or time.monotonic() >= self.ends.get(row[0], math.inf)
 
 
 class ToyClient(Client):
@@ -140,7 +151,7 @@ class Toy(Broker):
         looks = [(self.now(), time.monotonic_ns(), self.now()) for _ in range(10)]
         before, theirs, after = min(looks, key=lambda look: look[2] - look[0])
         self.ahead, self.skew_ns = before - theirs, after - before + ROUNDING
-        self.queue = Queue(entity.partitions, entity.lock_duration / SECOND)
+        self.queue = Queue(entity.partitions, entity.lock_duration / SECOND, entity.max_delivery_count)
         # whatever was asked for: its counters begin at 1, and it stores what bears an ID that it has seen
         return replace(entity, seq_start=1, duplicate_detection=False)
 

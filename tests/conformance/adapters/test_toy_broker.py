@@ -49,3 +49,10 @@ def test_last_in_first_out_never_passes(
 
     monkeypatch.setattr(toy, "Queue", Stack)
     assert run_case(Lifo(), "azure-premium", CASE).verdicts["RCV-3"].status is status
+
+
+@pytest.mark.parametrize("name", ["expired-locked", "dead-letter-worn-out"])
+def test_what_is_over_or_was_delivered_too_often_is_gone(toy: Any, name: str) -> None:
+    verdicts = run_case(toy.Toy(), "azure-premium", ALL_CASES[name]).verdicts
+    assert not [id for id, verdict in verdicts.items() if verdict.status is Status.VIOLATED]
+    assert Status.PASS in {verdicts[id].status for id in ("RCV-9", "RCV-15")}
