@@ -2,9 +2,9 @@
 
     partq run toy_broker:Toy
 
-`Queue` is the broker: a partitioned queue in memory, with locks that expire,
-messages that live for a time, and a limit of deliveries after which one is dropped. `ToyClient` and `Toy` are the
-adapter, which is all that has to be written for a broker that exists already. docs/adapters.md explains.
+`Queue` is the broker: a partitioned queue in memory, with locks that expire, messages that live for a time,
+and a limit of deliveries after which one is dropped. `ToyClient` and `Toy` are the adapter, which is all that
+has to be written for a broker that exists already. docs/adapters.md explains.
 """
 
 from __future__ import annotations
