@@ -2,14 +2,13 @@
 
     partq run toy_broker:Toy
 
-`Queue` is the broker: a partitioned queue in memory, with locks that expire, messages that live for a time,
-and a limit of deliveries after which one is dropped. `ToyClient` and `Toy` are the adapter, which is all that
-has to be written for a broker that exists already. docs/adapters.md explains.
+`Queue` is the broker: a partitioned queue in memory, with locks that expire, and a limit of deliveries
+after which a message is dropped. `ToyClient` and `Toy` are the adapter, which is all that has to be written
+for a broker that exists already. docs/adapters.md explains.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import zlib
@@ -34,7 +33,6 @@ class Queue:
         self.partitions: list[list[list[Any]]] = [[] for _ in range(partitions)]
         self.counters = [count((index << 48) + 1) for index in range(partitions)]
         self.lock_seconds, self.limit = lock_seconds, limit
-        self.ends: dict[int, float] = {}
         self.names = count(1)
 
     def put(self, key: str | None, message: Message) -> None:
@@ -42,10 +40,7 @@ class Queue:
         number = zlib.crc32(key.encode()) if key is not None else next(self.names)
         index = number % len(self.partitions)
         with self.changed:
-            row = [next(self.counters[index]), message, None, 0.0, 0]
-            self.partitions[index].append(row)
-            if message.ttl is not None:
-                self.ends[row[0]] = time.monotonic() + message.ttl / SECOND
+            self.partitions[index].append([next(self.counters[index]), message, None, 0.0, 0])
             self.changed.notify_all()
 
     def lock(self, most: int, timeout: float) -> list[list[Any]]:
@@ -80,11 +75,8 @@ class Queue:
             if row[2] is not None and row[3] <= time.monotonic():
                 row[2:] = None, 0.0, row[4] + 1
         for part in self.partitions:
-            part[:] = [row for row in part if row[2] is not None or not self._is_dead(row)]
+            part[:] = [row for row in part if row[2] is not None or row[4] < self.limit]
         return [row for part in self.partitions for row in part if row[2] is None][:most]
-
-    def _is_dead(self, row: list[Any]) -> bool:
-        return row[4] >= self.limit or time.monotonic() >= self.ends.get(row[0], math.inf)
 
 
 class ToyClient(Client):

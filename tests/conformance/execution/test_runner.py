@@ -872,7 +872,7 @@ def raised_by_run(broker: Broker, *steps: Step, limits: Limits = FAST, **more: A
 def test_what_on_problem_raises_is_raised_by_the_run(what: str, sequential: bool) -> None:
     behaviour = {"connect": raising(OSError("no")), "send": raising(KeyError("what"))}.get(what)
     broker = Memory(**{what: behaviour or raising(KeyError("what"))})
-    steps = (send("p1", "m1"), Step(ENV, "restart", {}), send("p2", "m2"))
+    steps = (send("p1", "m1"), Step(ENV, "broker_kill", {}), send("p2", "m2"))
     error = raised_by_run(broker, *steps, sequential=sequential, drain=what == "is_empty")
     assert isinstance(error, ZeroDivisionError)
     assert broker.closed[-1] == "broker"

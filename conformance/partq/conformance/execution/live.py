@@ -46,9 +46,9 @@ from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.history import Header, History
 from partq.conformance.workload.operations.record import Args
-from partq.conformance.workload.operations.table import OPERATIONS
+from partq.conformance.workload.operations.table import OPERATIONS, is_offered
 from partq.conformance.workload.program import Program, Step
-from partq.model.operations import CLOCK, DEAD_LETTER, DRAINED, ENV, OPS, Outcome
+from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
 ENTITY: Final = "queue"
@@ -131,8 +131,7 @@ class LiveRun:
         self.clients = [thread for thread in self.threads.values() if thread is not self.env]
 
     def _offers(self, step: Step) -> bool:
-        """Whether the broker has the step: a dead-letter queue only one that can dead-letter."""
-        return step.op not in self.lacks and not ("entity" in step.args and DEAD_LETTER in self.lacks)
+        return is_offered(step.op, step.args, self.lacks)
 
     def history(self) -> History:
         """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""

@@ -13,6 +13,7 @@ from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.live import Limits, LiveRun
 from partq.conformance.execution.simulation import simulate
 from partq.conformance.history import History
+from partq.conformance.history.births import told_apart
 from partq.conformance.history.codec import HistoryError, dumps
 from partq.conformance.workload.program import Program
 
@@ -32,7 +33,8 @@ def run(
     stop: Stop | None = None,
     guide: Guide | None = None,
 ) -> History:
-    """Run the program and answer its history. ``guide``: gives the steps of a sequential program instead,
+    """Run the program and answer its history, in which the messages of an ID that was sent several times are
+    told apart where nothing drops duplicates. ``guide``: gives the steps of a sequential program instead,
     each when it has seen what came of the one before.
 
     ``on_problem`` is called with each error of the adapter, in words and once. Raises
@@ -44,8 +46,8 @@ def run(
     if isinstance(broker, SimulatedBroker):
         if guide is not None:
             raise Unreachable(f"{type(broker).__name__} runs whole programs, never one step at a time")
-        return _storable(broker, broker.simulate(program))
-    return LiveRun(broker, program, limits, on_problem, stop or Stop(), guide).history()
+        return told_apart(_storable(broker, broker.simulate(program)))
+    return told_apart(LiveRun(broker, program, limits, on_problem, stop or Stop(), guide).history())
 
 
 def _storable(broker: SimulatedBroker, answer: object) -> History:

@@ -14,9 +14,9 @@ from random import Random
 from typing import Final
 
 from partq.conformance.workload.flow_phrases import bind
-from partq.conformance.workload.operations.table import OPERATIONS
+from partq.conformance.workload.operations.table import is_offered
 from partq.conformance.workload.phrases import Draft, Source
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import other_case
 from partq.conformance.workload.themes import PHRASES, SETTINGS, THEMES, WEARS, themes_of
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
@@ -87,13 +87,8 @@ def generate(
         bind(draft)
     for _ in range(length):
         PHRASES[table[source.below(len(table))]](draft)
-    steps = tuple(step for step in draft.steps if _is_offered(step, lacks)) if lacks else tuple(draft.steps)
+    steps = tuple(step for step in draft.steps if is_offered(step.op, step.args, lacks))
     return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
-
-
-def _is_offered(step: Step, lacks: frozenset[str]) -> bool:
-    """Whether a broker that lacks these has the step: what cannot schedule heeds no message's time."""
-    return step.op not in lacks and OPERATIONS[step.op].also(step.args) not in lacks
 
 
 def _keys(source: Source) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from partq.conformance.of_mechanisms import given
 from partq.conformance.workload.operations.faults import FAULTS
 from partq.conformance.workload.operations.flows import FLOWS
 from partq.conformance.workload.operations.receiving import RECEIVING
-from partq.conformance.workload.operations.record import Operation
+from partq.conformance.workload.operations.record import Args, Operation
 from partq.conformance.workload.operations.sending import SENDING
 from partq.conformance.workload.operations.settling import SETTLING
 from partq.conformance.workload.operations.transactions import TRANSACTIONS
@@ -29,3 +29,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     **{name: record for table in given("steps", "OPERATIONS").values() for name, record in table.items()},
 }
 """Every step of a program."""
+
+
+def is_offered(op: str, args: Args, lacks: frozenset[str]) -> bool:
+    """Whether a broker that lacks these does the step, asked so: what cannot schedule heeds no message's
+    time, and what cannot dead-letter has no dead letters to show."""
+    return op not in lacks and OPERATIONS[op].also(args) not in lacks
