@@ -136,11 +136,12 @@ DEFECTS: Final = tuple(kind.__name__ for kind in (*QUEUES, *CLIENTS))
 class Wrong(Toy):  # type: ignore[misc]
     """The toy with one of the queues, as a class of its own."""
 
-    defect: Callable[[int, float], Any]
+    defect: Callable[[int, float, int], Any]
 
     def open(self, entity: Entity) -> Entity:
         known: Entity = super().open(entity)
-        self.queue = type(self).defect(entity.partitions, entity.lock_duration / SECOND)
+        lock_seconds = entity.lock_duration / SECOND
+        self.queue = type(self).defect(entity.partitions, lock_seconds, entity.max_delivery_count)
         return known
 
 
