@@ -347,7 +347,7 @@ def test_rows_nobody_checks_are_named(partq: Partq) -> None:
     assert "MGT-1" in folded
     every = run_canned(partq, "Canned", "--all")
     assert all(requirement in every.out for requirement in catalogue())
-    assert "no screen yet" in every.flat
+    assert "nothing checks it yet" in every.flat
 
 
 def test_programs_of_a_seed_are_run_after_the_cases(partq: Partq) -> None:
