@@ -236,8 +236,12 @@ class _Work:
             self.state = self.state._replace(stored=stored)
             self.watcher.went(self.state)
         else:
-            self._watched(self.store.discard)
+            self._watched(self._discard)
         return bool(stored)
+
+    def _discard(self) -> None:
+        spark.wait_for_tasks(self.store.session)
+        self.store.discard()
 
     def _go_on(self) -> Totals:
         plan, recorded = self.store.plan, self._watched(self.store.recorded)

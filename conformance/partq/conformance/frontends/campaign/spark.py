@@ -10,6 +10,7 @@ import re
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -99,6 +100,14 @@ def watched(session: SparkSession, group: str, action: Callable[[], T], look: Ca
         if isinstance(error, jvm.errors()):
             raise SparkFailed(f"Spark failed: {jvm.cause(error)}") from error
         raise
+
+
+def wait_for_tasks(session: SparkSession) -> None:
+    """Wait until no executor runs a task, `jvm.ENDING` seconds at the most: those of a job that failed write
+    on until they hear of it."""
+    tracker, end = session.sparkContext._jsc.sc().statusTracker(), time.monotonic() + jvm.ENDING
+    while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and time.monotonic() < end:
+        time.sleep(POLL)
 
 
 @dataclass(slots=True)
