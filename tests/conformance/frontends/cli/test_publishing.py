@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as xml
 
 import pytest
 
+from partq.conformance.frontends.cli import publishing
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.github import ANNOTATIONS, commands, publish, summary
 from partq.conformance.frontends.cli.junit import junit
@@ -167,7 +169,9 @@ def test_a_program_s_time_is_split_among_the_rules_that_it_exercised() -> None:
 EXAMPLE: Final = Path(__file__).parents[4] / "examples/history.ndjson"
 
 
-def test_a_command_measures_its_time(tmp_path: Path) -> None:
+def test_a_command_measures_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = count()
+    monkeypatch.setattr(publishing, "RuleTimes", lambda: RuleTimes(clock=lambda: next(seconds)))
     file = tmp_path / "junit.xml"
     assert main(["check", str(EXAMPLE), "--junit", str(file)]) == 0
     root = xml.fromstring(file.read_bytes())
