@@ -51,9 +51,16 @@ class LiveShrinking:
         self.telling = exercising(self.finding.requirement, self.program)
 
     @classmethod
-    def of(cls, broker: Broker, done: Run, finding: Finding, seconds: float) -> LiveShrinking:
+    def of(
+        cls,
+        broker: Broker,
+        done: Run,
+        finding: Finding,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> LiveShrinking:
         """Shrink what the run found."""
-        begun = cls(broker, done.program, done.history, finding, seconds)
+        begun = cls(broker, done.program, done.history, finding, seconds, clock)
         begun.shrink()
         return begun
 

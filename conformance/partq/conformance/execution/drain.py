@@ -163,7 +163,7 @@ def looks_at_dead_letters(steps: Iterable[Step]) -> bool:
 
 def sets_aside(program: Program) -> bool:
     """Whether a program may leave messages that come by number alone."""
-    return any(OPS[op].sets_aside for op in {step.op for step in program.steps})
+    return any(OPS[step.op].sets_aside for step in program.steps)
 
 
 def rounds_of(profile: Profile, virtual: bool) -> int:

@@ -117,7 +117,7 @@ class LiveRun:
         self.hurried = False
         self.draining = False
         self.lacks = _lacks_of(broker)
-        self.steps = tuple(step for step in program.steps if self._offers(step))
+        self.steps = tuple(one for one in program.steps if is_offered(one.op, one.args, self.lacks))
         self.to_send = sum("messages" in step.args for step in self.steps)
         self.entity = program.entity
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
@@ -129,9 +129,6 @@ class LiveRun:
         self.threads = {proc: self._thread(proc) for proc in (*program.procs, ENV)}
         self.env = self.threads[ENV]
         self.clients = [thread for thread in self.threads.values() if thread is not self.env]
-
-    def _offers(self, step: Step) -> bool:
-        return is_offered(step.op, step.args, self.lacks)
 
     def history(self) -> History:
         """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""

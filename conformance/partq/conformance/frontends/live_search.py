@@ -57,10 +57,7 @@ def _shrunk(broker: Broker, done: Run, ways: Ways, seen: SearchState) -> NotConf
         broker.profile = done.program.profile
     certain = [one for one in done.findings if not one.candidates]
     seconds = SECONDS if seen.seconds is None else min(seen.seconds, SECONDS)
-    small = LiveShrinking(
-        broker, done.program, done.history, (certain or done.findings)[0], seconds, seen.clock
-    )
-    small.shrink()
+    small = LiveShrinking.of(broker, done, (certain or done.findings)[0], seconds, seen.clock)
     verdicts = ways.focus(deciding(broker, ways.exact)(small.history, 0).verdicts)
     trouble = [finding_text(small.finding, small.history)]
     steady = small.seen is None or small.seen.times == small.seen.tries

@@ -8,8 +8,9 @@ from ..actions import Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import freed
+from ..settling.norm import removed
 from ..state import NARROWLY, PARTING, Entry, State
-from .norm import OWN, STORED, buried, bury, dead_lettered, moved_out, places_of
+from .norm import OWN, STORED, buried, bury, dead_lettered, places_of
 
 Steps = Iterator[tuple[Answer, State]]
 
@@ -23,7 +24,7 @@ def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
         if entry.status in STORED and (unprompted or NARROWLY not in state.cfg.waived):
-            yield from buried(moved_out(state, p, index), p, entry, shown)
+            yield from buried(removed(state, p, index), p, entry, shown)
             yield from buried(state, p, entry, shown)
         elif entry.status == PARTING:
             there = put(state, p, index, freed(state, entry, entry.tries, state.now, 0))

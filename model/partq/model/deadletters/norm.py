@@ -14,12 +14,12 @@ from typing import Final
 
 from ..actions import BURY, OK, Action, Answer, Observed
 from ..clauses import clause, guard, point
-from ..edits import with_entry, with_part
+from ..edits import with_part
 from ..locks.norm import exhausted, outlived, parting
 from ..messages import Delivery, as_dead
 from ..operations import DEAD_LETTER
 from ..sequencing.norm import counter_of, home
-from ..settling.norm import finished, settles
+from ..settling.norm import removed, settles
 from ..state import (
     BACK,
     CACHED,
@@ -69,14 +69,7 @@ def bury(state: State, action: Action, seen: Observed | None) -> Steps:
     for p, index in places_of(state, action):
         entry = state.parts[p].log[index]
         if leaves(state, entry, action.slack) and tells_why(state, entry, shown):
-            yield from buried(moved_out(state, p, index), p, entry, shown)
-
-
-@clause("RCV-7")
-def moved_out(state: State, p: int, index: int) -> State:
-    """The state in which that message has left its queue: there it never comes back."""
-    part = state.parts[p]
-    return with_part(state, p, finished(state, with_entry(part, index, None), [part.log[index]]))
+            yield from buried(removed(state, p, index), p, entry, shown)
 
 
 def places_of(state: State, action: Action) -> list[Place]:

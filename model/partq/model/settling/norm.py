@@ -159,12 +159,19 @@ def apply(state: State, op: str, places: list[Place]) -> State:
     """The state after these messages were settled: completed ones are gone, others what `settles` says."""
     for p, index in sorted(places, reverse=True):
         part = state.parts[p]
-        entry = part.log[index]
         if op in _settled:
-            state = with_part(state, p, with_entry(part, index, settled(state, op, entry)))
+            after = settled(state, op, part.log[index])
+            state = with_part(state, p, with_entry(part, index, after))
         else:
-            state = with_part(state, p, finished(state, with_entry(part, index, None), [entry]))
+            state = removed(state, p, index)
     return state
+
+
+@clause("RCV-7")
+def removed(state: State, p: int, index: int) -> State:
+    """The state in which that message has left its queue, where it never comes back."""
+    part = state.parts[p]
+    return with_part(state, p, finished(state, with_entry(part, index, None), [part.log[index]]))
 
 
 def settled(state: State, op: str, entry: Entry) -> Entry | None:

@@ -327,7 +327,8 @@ def _settled_in_part(
         ]
         if not commit or _may_end_otherwise(state, op):
             ways.append(put(state, p, index, returned(state, entry, entry.tries, state.now)))
-            ways += [apply(state, done, [(p, index)]) for done in (RETURNS,) if op != done]
+            if op != RETURNS:
+                ways.append(apply(state, RETURNS, [(p, index)]))
     elif index is not None and op != RETURNS:
         ways.append(apply(state, op, [(p, index)]))
     for way in ways:
