@@ -40,6 +40,12 @@ def test_two_violations_are_a_pair() -> None:
     assert said.candidates == () and set(said.pairs[0]) == {"RCV-6", "RCV-7"}
 
 
+def test_the_second_of_a_pair_may_be_asked_for_only_where_the_first_is_waived() -> None:
+    text = "p send m1\np send m2\nc receive 1 -> m1#2\nc receive 1 -> m2#1"
+    said = blame(history(text, "azure-flat"))
+    assert "RCV-3" not in said.consulted and said.pairs == (("SEQ-3", "RCV-3"),)
+
+
 def test_without_time_the_candidates_are_a_lower_bound() -> None:
     said = blame(history("p send m1\np receive 1 delete -> m2#1", "azure-flat"), seconds=0)
     assert said.violated == "RCV-1"  # no search is needed

@@ -34,6 +34,10 @@ CASES: dict[str, tuple[str, set[str]]] = {
         "q receive 4 -> m1#1.1, m2#1.2, m3#2.1, m4#2.2",
         {"ROUTE-5", "TXN-8"},
     ),
+    "as many in two places, each of which may be the key's": (
+        "p begin t\np send m1 key=a txn=t\np commit t\np send m2 key=a\nq receive 2 -> m1#1.1, m2#2.1",
+        {"KEY-1", "ROUTE-5"},
+    ),
     "of every kind one": (
         "p send m1 key=a\np send m2 key=a\np send m3 key=a\np send m4 session=a\n"
         "q receive 4 -> m1#1.1, m2#1.2, m3#2.1, m4#3.1",

@@ -14,7 +14,7 @@ is left. All of it is the evidence: a candidate that does not explain that comes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Final
@@ -95,10 +95,12 @@ def blame(
     if judgement.owner is not None:
         return Blame(judgement, (judgement.owner,), visited=visited, level=(judgement.owner,))
     everything = reading if whole is None else Reading.of(whole)
-    waived = _Waived(reading, everything, seconds, late, nodes, visited, spared)
     binding = requirements_of(reading.history.header.profile) - unmet(reading.history)
+    waived = _Waived(reading, everything, seconds, late, nodes, visited, binding - spared, spared)
     asked = special_first([id for id in {*consulted.asked, *reading.changed_by} if id in binding])
-    unasked = () if all_asked else tuple(id for id in clauses.covered() if id in binding - {*asked} - spared)
+    unasked = (
+        () if all_asked else tuple(id for id in clauses.covered() if id in waived.binding.difference(asked))
+    )
     statuses = {id: waived.ask(id) for id in asked}
     statuses |= {id: waived.ask(id, patience=REJECTING) for id in waived.doubtful(statuses)}
     ranks = waived.ranked([id for id, status in statuses.items() if status is Judged.ACCEPTED])
@@ -135,7 +137,8 @@ class _Waived:
     late: int
     nodes: int | None
     visited: int
-    spared: frozenset[str] = frozenset()
+    binding: frozenset[str]
+    spared: frozenset[str]
     far_fetched: dict[str, bool] = field(default_factory=dict)
 
     def doubtful(self, statuses: Mapping[str, Judged]) -> list[str]:
@@ -197,8 +200,17 @@ class _Waived:
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         """The first pair that explains the history together, if one does before a search gives up."""
-        for pair in islice(combinations(asked, 2), PAIRS):
+        for pair in islice(self._pairs(asked), PAIRS):
             status = self.ask(*pair)
             if status is not Judged.REJECTED:
                 return (pair,) if status is Judged.ACCEPTED else ()
         return ()
+
+    def _pairs(self, asked: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """The pairs of what was consulted; then each of it with what is consulted once it is waived."""
+        yield from combinations(asked, 2)
+        for one in asked:
+            then = Consulted(self.spared.union((one,)))
+            self.visited += judge(self.reading, self.seconds, self.late, then, self.nodes).visited
+            more = self.binding.intersection(then.asked).difference(asked)
+            yield from ((one, other) for other in special_first(more))

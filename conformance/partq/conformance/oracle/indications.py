@@ -11,7 +11,7 @@ history, which `blame` asks the model. Partitions have to be shown (with flows t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record
@@ -59,21 +59,29 @@ KINDS: Final[Mapping[str, Callable[[Send], bool]]] = {
 
 
 def contradicted(history: History) -> frozenset[str]:
-    """The requirements of `KINDS` that are not what is broken where equal keys are in two partitions: of the
-    sends that are not where most of their key are, some are not of their kind."""
-    astray = _astray(history)
-    return frozenset(id for id, is_of_kind in KINDS.items() if not all(map(is_of_kind, astray)))
+    """The requirements of `KINDS` that are not what is broken where equal keys are in two partitions:
+    whichever of these is the key's, some sends to others are not of their kind."""
+    sends: dict[tuple[str, str], list[Send]] = {}
+    for send in _sends(history):
+        sends.setdefault(send.key, []).append(send)
+    return frozenset(
+        id
+        for id, is_of_kind in KINDS.items()
+        if not all(_may_be_astray(of_one_key, is_of_kind) for of_one_key in sends.values())
+    )
 
 
-def _astray(history: History) -> list[Send]:
-    """The sends that are not in the partition where most of their key are, counting those amid an outage only
-    where there are no others."""
-    sends = _sends(history)
-    homes: dict[tuple[str, str], int] = {}
-    for among in ([send for send in sends if not send.disturbed], sends):
-        for (key, partition), _ in Counter((send.key, send.partition) for send in among).most_common():
-            homes.setdefault(key, partition)
-    return [send for send in sends if homes[send.key] != send.partition]
+def _may_be_astray(sends: Sequence[Send], is_of_kind: Callable[[Send], bool]) -> bool:
+    """Whether a key has a home beside which all its sends are of the kind."""
+    return any(all(is_of_kind(send) for send in sends if send.partition != home) for home in _homes(sends))
+
+
+def _homes(sends: Sequence[Send]) -> list[int]:
+    """The partitions where most sends of a key are, counting those amid an outage only where there are no
+    others; where as many are in each, each may be the key's."""
+    counts = Counter(send.partition for send in sends if not send.disturbed)
+    counts = counts or Counter(send.partition for send in sends)
+    return [partition for partition, count in counts.items() if count == max(counts.values())]
 
 
 def _sends(history: History) -> list[Send]:

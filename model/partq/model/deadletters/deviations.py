@@ -1,4 +1,4 @@
-"""How a broker breaks the rules on dead letters (RCV-9; losses are RCV-2, by guards of the norm)."""
+"""How a broker breaks the rules on dead letters (RCV-2, RCV-9, RCV-15)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ..actions import Action, Answer, Observed
 from ..departures import beyond, instead
 from ..edits import put
-from ..locks.norm import freed
+from ..locks.norm import freed, outlived
 from ..settling.norm import removed
 from ..state import NARROWLY, PARTING, Entry, State
-from .norm import OWN, STORED, buried, bury, dead_lettered, places_of
+from .norm import OWN, STORED, all_came, buried, bury, dead_lettered, on_their_way, places_of
 
 Steps = Iterator[tuple[Answer, State]]
 
@@ -35,3 +35,15 @@ def buried_alive(state: State, action: Action, seen: Observed | None) -> Steps:
 def given_back(told: Entry | None, state: State, entry: Entry) -> Entry | None:
     """A message that its holder dead-lettered is given back instead, and may yet be moved."""
     return freed(state, entry, entry.tries + 1, state.now, 0)
+
+
+@beyond(all_came, "RCV-2")
+def lost_on_its_way(state: State) -> bool:
+    """A message that is set aside is lost."""
+    return True
+
+
+@beyond(all_came, "RCV-15", broken=True)
+def ended_there(state: State) -> bool:
+    """A message goes when its time to live ends, also once it is a dead letter."""
+    return all(outlived(state, entry, state.now) for entry in on_their_way(state))

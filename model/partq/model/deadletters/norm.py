@@ -10,6 +10,7 @@ look at that queue the message is gone, and nothing here is asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from ..actions import BURY, OK, Action, Answer, Observed
@@ -137,12 +138,16 @@ def is_free(state: State, part: Part, number: int) -> bool:
     return find_number(part, number) is None
 
 
-@guard("RCV-2")
+@point("RCV-2")
 def all_came(state: State) -> bool:
     """Whether nothing is on its way to the dead-letter queue, where that can be looked at."""
-    return not any(
-        entry.status == PARTING for p in range_of(state) if is_up(state, p) for entry in state.parts[p].log
-    )
+    return not any(on_their_way(state))
+
+
+def on_their_way(state: State) -> Iterator[Entry]:
+    """The messages, of partitions that are up, that were set aside and were not seen to come there."""
+    for p in filter(partial(is_up, state), range_of(state)):
+        yield from (entry for entry in state.parts[p].log if entry.status == PARTING)
 
 
 def moves(state: State) -> Iterator[Action]:
