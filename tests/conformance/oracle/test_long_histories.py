@@ -65,6 +65,11 @@ TAILS = {
         "p begin t\np send m1 key=a txn=t\np rollback t\nq receive 1 delete -> m1#{n1}",
         {"TXN-5", "TXN-10"},
     ),
+    "a peek that continues the last one shows what is gone": (
+        "azure-flat",
+        "p send m1\np send m2\np receive 1 delete -> m1#{n1}\nq peek 5 -> m1#{n1}, m2#{n2}",
+        {"RCV-7"},
+    ),
 }
 
 
@@ -119,6 +124,14 @@ def test_neighbours_have_one_key_whatever_else_was_sent_with_it() -> None:
     text = "p send m1 prop.QUEUE_PARTITION_KEY=a\np send m2 key=x prop.QUEUE_PARTITION_KEY=a\np send m3"
     cuts = Cuts(history(text, "solace", partitions=2))
     assert [ids for ids in cuts.sets() if len(ids) > 1] == [{"m1", "m2"}]
+
+
+def test_a_peek_that_continues_the_last_one_looks_from_what_it_shows_on() -> None:
+    """But for the number 0, from which on is from the first message on, also after a roll-over."""
+    for number, looks in ((2, [2]), (0, [])):
+        text = f"p send m1\np send m2\nq peek 5 -> m1#1, m2#{number}"
+        kept = Cuts(history(text, "azure-flat")).of(frozenset({"m2"})).records
+        assert [r.args["from_seq"] for r in kept if r.op == "peek"] == looks
 
 
 CUT = {

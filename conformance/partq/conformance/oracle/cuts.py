@@ -2,7 +2,7 @@
 
 What the broker did to these messages it might have done without the others, so that what nothing explains of
 an excerpt nothing explains of the whole; one that is explained says nothing. Left out are: other messages,
-answers that show nothing, refusals, peeks that continue the last one, faults that were over before the first
+answers that show nothing, refusals, peeks that show nothing of them, faults that were over before the first
 of the messages was sent, faults and unknown receives after the last of them was gone (or all that follows
 what tells of them, where many unknown receives do: any may have taken them), outages of other
 partitions, unknown receives of old as far as more may have taken the messages, and flows. What only these
@@ -33,7 +33,7 @@ from partq.conformance.oracle.roles import (
     SHOWS,
 )
 from partq.conformance.oracle.strikes import Faults, Takings
-from partq.model.messages import effective_key
+from partq.model.messages import Delivery, effective_key
 from partq.model.operations import DRAINED, Outcome
 from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -77,6 +77,7 @@ class Cuts:
         self.sent: dict[str, int] = {}
         self.again: set[str] = set()
         self.numbers: dict[str, tuple[int, int]] = {}
+        self.unnumbered: set[str] = set()
         self.faults = Faults(self.records)
         self.unknown = Takings(self.records)
         self.always: list[int] = []
@@ -113,7 +114,9 @@ class Cuts:
             if shown.lock is not None and record.op not in SETTLES:
                 self.held.setdefault(shown.lock, shown.id)
             self.counted[shown.id] = max(self.counted.get(shown.id, 0), shown.delivery_count or 0)
-            if shown.seq is not None:
+            if shown.seq is None:
+                self.unnumbered.add(shown.id)
+            else:
                 name = shown.seq >> COUNTER_BITS if self.family.partitioned else 0
                 self.numbers.setdefault(shown.id, (name, shown.seq))
         for token in record.lock_tokens:
@@ -214,9 +217,7 @@ class Cuts:
             return self._refused(record, ids)
         shown = tuple(one for one in record.messages if one.id in ids)
         if record.op in LOOKS:
-            explicit = record.args.get("from_seq") is not None and record.outcome == Outcome.OK
-            known = explicit and (shown or not record.messages)
-            return structs.replace(record, messages=shown) if known else None
+            return self._look(record, shown, ids)
         if record.op in DELIVERS:
             return structs.replace(record, messages=shown) if shown or _is_unknown(record) else None
         args = dict(record.args)
@@ -229,6 +230,17 @@ class Cuts:
             if not args["locks"]:
                 return None
         return structs.replace(record, args=args, messages=shown)
+
+    def _look(self, record: Record, shown: tuple[Delivery, ...], ids: Ids) -> Record | None:
+        """A peek that continues the last one looks from what it shows on: others may tell where that was."""
+        if record.outcome != Outcome.OK or (record.messages and not shown):
+            return None
+        if record.args.get("from_seq") is not None:
+            return structs.replace(record, messages=shown)
+        numbered = self.unnumbered.isdisjoint(ids) and {self.numbers[one.id][0] for one in shown}
+        if not numbered or len(numbered) > 1 or not shown[0].seq:  # from 0 on: from the first
+            return None
+        return structs.replace(record, messages=shown, args={**record.args, "from_seq": shown[0].seq})
 
     def _refused(self, record: Record, ids: Ids) -> Record | None:
         """A settlement that was refused may have been so for a lock that is left out."""
