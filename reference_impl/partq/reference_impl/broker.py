@@ -118,7 +118,7 @@ class Broker(Core):
         return connection
 
     def lose_link(self, connection: Connection) -> bool:
-        """Whether the network fails now; the client is gone then, as after a disconnect."""
+        """Whether the network fails now. If so the client has left, as after a disconnect."""
         if not taken(self.free.lose_link, self.clock.random):
             return False
         connection.cut(taken(self.free.keep_cursors, self.clock.random))

@@ -22,13 +22,13 @@ Steps = Generator[Wait, None, T]
 """A coroutine of the broker: what it yields are waits, what it returns is the result."""
 
 HOP: Final = None
-"""Yield this for one message between two parts: everybody else may go first."""
+"""Yield this for one message between two parts: any other task may run first."""
 
 FOREVER: Final = 2**63
 """Park until woken."""
 
 STEPS: Final = 1_000_000
-"""A run that takes more steps gets nowhere: the longest programs take some ten thousand."""
+"""The limit of steps in one run; the longest programs take some ten thousand."""
 
 
 class Task:
@@ -53,7 +53,7 @@ class Task:
 
 
 class Clock(Protocol):
-    """What the broker's parts get: the time in ns, chance, and tasks."""
+    """What the broker's parts are given: the time in ns, a random generator, and tasks."""
 
     random: Callable[[], float]
     current: Task
@@ -107,7 +107,7 @@ class Simulation:
         self.wake(task)
 
     def run(self, steps: int = STEPS) -> bool:
-        """Run until no task can ever go on by itself. False where so many steps did not suffice."""
+        """Run until no task can go on by itself. False if the limit of steps came first."""
         ready, random = self._ready, self.random
         for _ in range(steps):
             if not ready and not self._jump():
@@ -135,7 +135,7 @@ class Simulation:
             heapq.heappush(self._timers, (until, self._ticket, task))
 
     def _jump(self) -> bool:
-        """On to the next deadline; False when there is none."""
+        """Jump to the next deadline; False if there is none."""
         timers, ready = self._timers, self._ready
         while timers and (not ready or timers[0][0] <= self.now):
             until, ticket, task = heapq.heappop(timers)

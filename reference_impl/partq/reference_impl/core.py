@@ -1,4 +1,4 @@
-"""What the parts of a broker share: partitions, locks, open transactions, and who waits for messages.
+"""What the parts of a broker share: partitions, locks, open transactions, and tasks that wait for messages.
 
 How requests are served is in the front ends, what breaks in `faults.py`; `broker.py` puts the parts together.
 """
@@ -28,7 +28,7 @@ PASSING: Final = ("unavailable", "timeout", "internal")
 """The errors that pass by themselves."""
 
 MOST_LAG: Final = 2_000_000_000
-"""ns after which what a commit stored is visible at the latest."""
+"""ns within which the messages of a commit become visible."""
 
 MAX_IDLE: Final = 120_000_000_000
 """ns for which a transaction may be idle until it is rolled back (TXN-9)."""
@@ -40,7 +40,7 @@ class Volatile(Protocol):
     cache: list[tuple[str, Stored]]
 
     def forget(self) -> None:
-        """It is lost: so is what it keeps."""
+        """The front end is lost, with everything it keeps."""
 
     def resume(self) -> None:
         """The broker was started again."""
@@ -116,7 +116,7 @@ class Core:
         raise Refused("not_found", "no partition has that number")
 
     def partition_for(self, key: str) -> Partition:
-        """The partition map: equal keys, one partition, for ever."""
+        """The partition map: equal keys always map to one partition."""
         home = self._homes.get(key)
         if home is None:
             home = self.partitions[self.router(key, self.config.salt, len(self.partitions))]
@@ -128,7 +128,7 @@ class Core:
         self._homes.clear()
 
     def accept(self, partition: Holder, contents: Sequence[Content], since: int | None = None) -> None:
-        """Store messages, and tell those who wait. ``since``: when the broker got them."""
+        """Store messages, and wake the tasks that wait for some. ``since``: when the broker received them."""
         contents = partition.fresh(contents, self.clock.now)
         if not contents:
             return
@@ -159,7 +159,7 @@ class Core:
             place += 1
 
     def fewer(self, most: int, freedom: float) -> int:
-        """How many messages to answer with at most, where so many were asked for."""
+        """The limit of messages in an answer to a request for this many."""
         random = self.clock.random
         return 1 + int(random() * most) if most > 1 and taken(freedom, random) else most
 
@@ -176,7 +176,7 @@ class Core:
         return stored
 
     def transaction(self, name: str) -> Transaction:
-        """The open transaction of that name, which is used now. Raises `Refused`."""
+        """The open transaction of that name; its idle time starts anew. Raises `Refused`."""
         self.end_idle()
         txn = self.transactions.get(name)
         if txn is None:
@@ -197,7 +197,7 @@ class Core:
             raise Refused("not_found", "the transaction has ended")
 
     def show_later(self, txn: Transaction) -> None:
-        """Let what the committed transaction sent become visible after a while."""
+        """Make the messages of the committed transaction visible after a while."""
         self.lagging += 1
         self.clock.spawn(self._lag(txn))
 
@@ -217,13 +217,13 @@ class Core:
         return deadline
 
     def ring(self) -> None:
-        """Wake everybody who waits for messages."""
+        """Wake all tasks that wait for messages."""
         waiting, self._waiting = self._waiting, {}
         for task in waiting:
             self.clock.wake(task)
 
     def stop_waiting(self) -> None:
-        """The current task waits no more."""
+        """The current task no longer waits for messages."""
         self._waiting.pop(self.clock.current, None)
 
     def place(self, partition: Partition, number: int) -> int:

@@ -40,7 +40,7 @@ class DeadLetters(Partition):
         return self.store.append(moved.content, self.clock.now, self)
 
     def has_free(self, now: int) -> bool:
-        """Whether a message could be received now. What has failed, or ended, in the queue comes first."""
+        """Whether a message could be received now. First moves here what failed or expired in the queue."""
         self.main.tidy(now)
         return super().has_free(now)
 

@@ -37,12 +37,12 @@ class DomainPartition(Partition):
                 yield stored
 
     def in_flight(self) -> set[str | None]:
-        """The domains of which a message is locked. No domain at all is never among them."""
+        """The domains that have a locked message. Messages without a domain do not count."""
         locked = (stored for stored in self.store.live() if stored.lock is not None)
         return {self.domain_of(stored) for stored in locked} - {None}
 
     def in_turn(self, free: list[Stored]) -> list[Stored]:
-        """Free messages in the order in which they are handed out; they come in that of their acceptance."""
+        """Sort free messages, given in order of acceptance, into the order of delivery."""
         if not self.domains.first_in_order:
             return sorted(free, key=lambda _: self.random())
         if self.domains.returned_first:
@@ -54,7 +54,7 @@ class DomainPartition(Partition):
         return turn
 
     def came_back(self, stored: Stored) -> bool:
-        """Whether it was handed out before."""
+        """Whether the message was delivered before."""
         return stored.tries > 0
 
     def domain_of(self, stored: Stored) -> str | None:

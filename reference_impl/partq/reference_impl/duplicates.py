@@ -44,7 +44,7 @@ class Memory:
         return [stored for stored in hidden if not self.takes(stored.content, now)]
 
     def takes(self, content: Content, now: int) -> bool:
-        """Whether a message is new; it is remembered then."""
+        """Whether a message is new; a new one is remembered."""
         name = self.name_of(content)
         if self.is_known(name, now):
             return False
@@ -56,11 +56,11 @@ class Memory:
         return content.id, None if self.key_of is None else self.key_of(content)
 
     def is_known(self, name: tuple[str, str | None], now: int) -> bool:
-        """Whether it was stored within the window (DUP-1, DUP-2)."""
+        """Whether a message of that name was stored within the window (DUP-1, DUP-2)."""
         return name in self.stored_at and now - self.stored_at[name] <= self.window
 
     def remember(self, name: tuple[str, str | None], now: int) -> None:
-        """It is stored now."""
+        """Remember a message that is stored now."""
         self.stored_at[name] = now
 
     def drop(self) -> None:

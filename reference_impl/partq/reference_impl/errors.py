@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """The broker said no, and nothing happened. ``kind`` is the error's name, e.g. ``lock_lost``."""
+    """The broker refused, and nothing happened. ``kind`` is the error's name, e.g. ``lock_lost``."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
@@ -13,4 +13,4 @@ class Refused(Exception):
 
 
 class Unsure(Refused):
-    """The answer got lost or came too late: the operation may or may not have happened."""
+    """The answer was lost or late: the operation may or may not have taken effect."""

@@ -1,4 +1,4 @@
-"""Time to live: what has ended is not delivered, and goes when somebody asks for messages, or before.
+"""Time to live: an expired message is not delivered, and is removed at the next request, or before.
 
 A time to live runs from the enqueued time. While a message is locked, or scheduled, it stays; a dead letter
 has no time to live. What becomes of what has ended, gone or dead-lettered, is a setting.
@@ -47,11 +47,11 @@ class Lifetimes:
         return self.has_ended(stored, now) and not taken(self.free.deliver_fetched, self.clock.random)
 
     def goes(self, stored: Stored, now: int) -> bool:
-        """Whether the message, which nobody holds, is to vanish now."""
+        """Whether the message, which no client holds, is to be removed now."""
         return self.has_ended(stored, now) and stored.lock is None and not stored.is_scheduled()
 
     def purge(self, partition: Partition, now: int) -> None:
-        """Let everything vanish that has ended and is not locked."""
+        """Remove all expired messages that are not locked."""
         ended = [stored for stored in partition.store.live() if self.goes(stored, now)] if self.any else []
         for stored in partition.take(ended) if ended else ():
             self.vanish(partition, stored)
@@ -64,6 +64,6 @@ class Lifetimes:
             partition.complete(stored)
 
     def sweep(self, partition: Partition) -> None:
-        """Before a peek: what has ended may have vanished by itself."""
+        """Before a peek: the broker may already have removed expired messages."""
         if self.any and taken(self.free.vanish_early, self.clock.random):
             self.purge(partition, self.clock.now)

@@ -13,7 +13,7 @@ from .freedoms import taken
 from .partition import Partition
 
 LINK: Final = ("connection_lost", "unavailable")
-"""What a client hears of an operation on a connection that is gone."""
+"""The error of an operation whose connection was lost."""
 
 
 class Faults:
@@ -81,7 +81,7 @@ class Faults:
         yield HOP
 
     def kill(self) -> None:
-        """Lose what is volatile."""
+        """Lose all volatile state."""
         broker = self.broker
         broker.alive = False
         for connection in broker.connections:
@@ -95,7 +95,7 @@ class Faults:
                 self.drop_locks(partition)
 
     def broker_start(self) -> Steps[None]:
-        """Start it again, on what was stored."""
+        """Start the broker again, with the stored messages."""
         yield HOP
         self.start()
         yield HOP
@@ -109,7 +109,7 @@ class Faults:
         self.broker.ring()
 
     def takes(self, freedom: float) -> bool:
-        """Whether the broker makes use of that freedom now."""
+        """Whether the broker uses that freedom now."""
         return taken(freedom, self.broker.clock.random)
 
     def drop_locks(self, partition: Partition) -> None:

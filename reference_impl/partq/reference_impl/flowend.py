@@ -57,7 +57,7 @@ class FlowEnd(FrontEnd):
         yield HOP
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
-        """Become a consumer, which has no say in its partitions."""
+        """Become a consumer, which cannot choose its partitions."""
         yield HOP
         self.broker.check_alive()
         self.admit_bind(connection.proc, name, partition)
@@ -85,7 +85,7 @@ class FlowEnd(FrontEnd):
         yield HOP
 
     def parted(self, connection: Connection) -> None:
-        """To the broker that is as if all the client's flows had unbound."""
+        """A client has disconnected: the broker treats its flows as unbound."""
         self.assignments.part(connection.proc)
 
     def flow(self, connection: Connection, name: str | None) -> Flow:
@@ -125,7 +125,7 @@ class FlowEnd(FrontEnd):
         return shown
 
     def seats_of(self, flow: Flow) -> list[Seat]:
-        """The partitions that the flow has."""
+        """The partitions assigned to the flow."""
         return [seat for seat in self.assignments.seats if seat.flow is flow]
 
     def delivers(self, seat: Seat) -> bool:

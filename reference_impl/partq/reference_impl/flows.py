@@ -20,7 +20,7 @@ UNBOUND: Final = "unbound"
 UNASSIGNED: Final = "unassigned"
 
 OVER: Final = 0
-"""When a handoff ends that has ended already."""
+"""The end of a handoff that is over."""
 
 
 class Flow:
@@ -56,7 +56,7 @@ class Seat:
 
     @property
     def future(self) -> Flow | None:
-        """Who has it when handoffs are over; None where nobody is left."""
+        """The flow that has the partition after all handoffs; None if no flow is left."""
         if self.state in (UNBOUND, UNASSIGNED):
             return None
         return self.heir if self.state == PAUSED else self.flow
@@ -107,7 +107,7 @@ class Assignments:
             self.start_delay()
 
     def find(self, name: str | None, proc: str) -> Flow | None:
-        """The client's own flow of that name."""
+        """The flow of that name, if it is the client's."""
         return next((flow for flow in self.flows if flow.name == name and flow.proc == proc), None)
 
     def lose(self, flow: Flow) -> None:
@@ -137,21 +137,21 @@ class Assignments:
             self.lose(flow)
 
     def standby(self) -> Flow | None:
-        """The standby whose turn it is."""
+        """The standby that takes over next."""
         standbys = [flow for flow in self.flows if flow.standby]
         if len(standbys) > 1 and self.takes(self.free.any_standby):
             return standbys[int(self.clock.random() * len(standbys))]
         return standbys[0] if standbys else None
 
     def replace_heir(self, seat: Seat, heir: Flow | None) -> None:
-        """The heir of a handoff is gone."""
+        """Find another heir for a handoff whose heir has left."""
         if heir is not None or seat.state == UNBOUND or self.takes(self.free.orphan_handoff):
             seat.heir = heir
         else:
             self.cancel_handoff(seat)
 
     def leave(self, seat: Seat, heir: Flow | None) -> None:
-        """The flow of a partition is gone."""
+        """The flow of a partition has left."""
         self.give_back(seat)
         if seat.state == PAUSED and seat.heir is not None:
             if self.takes(self.free.late_handoffs):
@@ -200,11 +200,11 @@ class Assignments:
             self.part(proc)
 
     def takes(self, freedom: float) -> bool:
-        """Whether use is made of that freedom now."""
+        """Whether the broker uses that freedom now."""
         return taken(freedom, self.clock.random)
 
     def late(self, freedom: float) -> int:
-        """By how many ns something is late."""
+        """The delay in ns of a timer or report that may be late."""
         return int(self.lateness * self.clock.random()) if self.lateness and self.takes(freedom) else 0
 
     # Rebalancing.
@@ -264,7 +264,7 @@ class Assignments:
         return {seat: flow for seat, flow in dealt.items() if seat.future is not flow}
 
     def shuffled(self, seats: list[Seat]) -> list[Seat]:
-        """In any order: which flow gets which partition is nobody's promise."""
+        """In random order: no rule says which flow gets which partition."""
         random = self.clock.random
         return [seats.pop(int(random() * len(seats))) for _ in range(len(seats))]
 
@@ -283,7 +283,7 @@ class Assignments:
             self.give(seat, flow)
 
     def start_handoff(self, seat: Seat, flow: Flow) -> None:
-        """Deliver nothing more until all is settled, or the time is over."""
+        """Stop delivering from the partition until its messages are settled, or the handoff time is over."""
         seat.heir = flow
         self.time_handoff(seat)
         self.set_state(seat, PAUSED)
@@ -324,7 +324,7 @@ class Assignments:
             self.ring()
 
     def cancel_handoff(self, seat: Seat) -> None:
-        """It stays where it is."""
+        """Leave the partition with its present flow."""
         seat.heir = None
         self.set_state(seat, READY)
 
@@ -334,33 +334,33 @@ class Assignments:
             self.end_handoff(seat)
 
     def give(self, seat: Seat, flow: Flow) -> None:
-        """The partition is that flow's from now on."""
+        """Assign the partition to that flow."""
         if seat.flow is not None:
             self.set_state(seat, UNASSIGNED)
         seat.flow, seat.heir = flow, None
         self.set_state(seat, READY)
 
     def free_all(self) -> None:
-        """Nobody is left to have anything."""
+        """No flow is left: unassign every partition."""
         for seat in self.seats:
             if seat.flow is not None:
                 self.set_state(seat, UNASSIGNED)
                 seat.flow = None
 
     def give_back(self, seat: Seat) -> None:
-        """What the flow had not settled can be delivered again."""
+        """Make the flow's unacknowledged messages available again."""
         for stored in seat.unacked.values():
             seat.partition.release(stored)
         seat.unacked.clear()
 
     def set_state(self, seat: Seat, state: str) -> None:
-        """Note it, and tell."""
+        """Change the state, and report it."""
         seat.state = state
         if seat.flow is not None:
             self.report(seat.partition.name, seat.flow.name, state)
 
     def report(self, partition: int, flow: str, state: str) -> None:
-        """Tell of a change, now or a little later, but never before an earlier one."""
+        """Report a change, now or a little later, but never before an earlier one."""
         late = self.late(self.free.late_events)
         if not late and not self.news:
             self.tell(partition, flow, state)
@@ -374,7 +374,7 @@ class Assignments:
         self.tell_news()
 
     def tell_news(self) -> None:
-        """Tell what was not told yet."""
+        """Report the changes that wait."""
         news, self.news = self.news, []
         for change in news:
             self.tell(*change)

@@ -1,4 +1,4 @@
-"""What the catalogue leaves to the broker, and how often this one makes use of it.
+"""The freedoms that the catalogue leaves to a broker, and how often this one uses each.
 
 A table of chances, one for each freedom; the place where the choice is made asks `taken`. Nothing else
 about the broker is here.
@@ -291,5 +291,5 @@ def _used(freedoms: Freedoms) -> tuple[str, ...]:
 
 
 def taken(freedom: float, random: Callable[[], float]) -> bool:
-    """Whether a freedom of that chance is made use of now. Draws nothing for one that never is."""
+    """Whether a freedom of that chance is used now. Draws nothing if the chance is 0."""
     return freedom > 0 and random() < freedom

@@ -21,7 +21,7 @@ from .store import Stored
 from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
-"""So many messages are fetched at most beyond those asked for."""
+"""The limit of messages fetched beyond those requested."""
 
 
 class Peek(NamedTuple):
@@ -43,7 +43,7 @@ class FrontEnd(Deferring):
         self.dead_letters: FrontEnd | None = None
 
     def forget(self) -> None:
-        """It is lost: so is what it keeps."""
+        """The front end is lost, with everything it keeps."""
         self.cache.clear()
         if self.dead_letters is not None:
             self.dead_letters.forget()
@@ -96,14 +96,14 @@ class FrontEnd(Deferring):
             yield from self.wait(deadline)
 
     def wait(self, deadline: int) -> Steps[None]:
-        """Until messages may have come, or the deadline."""
+        """Wait until messages may have arrived, or for the deadline."""
         try:
             yield self.broker.await_message(self.partitions, deadline)
         finally:
             self.broker.stop_waiting()
 
     def cached(self, most: int, delete: bool) -> list[Any]:
-        """What was fetched for somebody earlier and is still locked."""
+        """Messages fetched for an earlier receive and still locked."""
         now = self.clock.now
         shown: list[Any] = []
         kept: list[tuple[str, Stored]] = []
@@ -122,7 +122,7 @@ class FrontEnd(Deferring):
         return shown
 
     def ask(self, most: int, delete: bool) -> Steps[list[Any]]:
-        """Ask all partitions; the first that has something wins."""
+        """Ask all partitions; the first answer with messages is used."""
         now = self.clock.now
         asked = [partition for partition in self.partitions if partition.up and partition.has_free(now)]
         if not asked:
@@ -143,7 +143,7 @@ class FrontEnd(Deferring):
         return shown
 
     def keep_answer(self, partition: Partition, most: int, delete: bool, shown: list[Any]) -> None:
-        """A further answer: it fills what room the first one left, or stays in the cache."""
+        """A further answer fills the room that the first one left, or stays in the cache."""
         room = most - len(shown)
         if room and self.clock.random() < 0.5:
             self.broker.join(shown, self.deliver(partition, room, delete))
@@ -177,7 +177,7 @@ class FrontEnd(Deferring):
         return (yield from self.gather(Peek(connection, most, number, [])))
 
     def gather(self, peek: Peek) -> Steps[list[Any]]:
-        """The answer of one partition after the other, until it is full."""
+        """Add the messages of one partition after the other, until the answer is full."""
         broker, waiting, random = self.broker, self.running(), self.clock.random
         if not waiting:
             raise Refused("unavailable", "no partition is up")
@@ -220,7 +220,7 @@ class FrontEnd(Deferring):
         return found
 
     def cursor_after(self, found: Sequence[Stored]) -> int:
-        """The place at which a walk goes on that has come to these messages."""
+        """The place at which a walk continues after these messages."""
         return found[-1].order + 1
 
     def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
@@ -248,7 +248,7 @@ class FrontEnd(Deferring):
         yield HOP
 
     def commit(self, name: str) -> Steps[None]:
-        """Do all of it. Raises `Refused`: then nothing was done, and the transaction is over."""
+        """Commit a transaction. If this raises `Refused` nothing was done, and the transaction is over."""
         yield from self.arrive(lambda: self.commit(name))
         since = self.clock.now
         txn = yield from self.end(name)
@@ -263,7 +263,7 @@ class FrontEnd(Deferring):
         yield HOP
 
     def carry_out(self, txn: Transaction, since: int) -> None:
-        """Do all that is kept in a transaction. Raises `Refused`: then nothing was done."""
+        """Apply everything kept in a transaction. If this raises `Refused` nothing was done."""
         broker, random = self.broker, self.clock.random
         lags = taken(broker.free.commit_lag, random) and not txn.schedules()
         broker.check_busy(broker.free.busy_commit)
@@ -278,17 +278,17 @@ class FrontEnd(Deferring):
             broker.show_later(txn)
 
     def rollback(self, name: str) -> Steps[None]:
-        """Forget all of it."""
+        """Discard a transaction."""
         yield from self.arrive(lambda: self.rollback(name))
         self.roll_back((yield from self.end(name)))
         yield HOP
 
     def roll_back(self, txn: Transaction) -> None:
-        """What a client's rollback does."""
+        """A client's rollback."""
         self.undo(txn)
 
     def end(self, name: str) -> Steps[Transaction]:
-        """The open transaction of that name, which is over now. Raises `Refused`."""
+        """End and return the open transaction of that name. Raises `Refused`."""
         broker = self.broker
         broker.check_alive()
         txn = broker.transaction(name)

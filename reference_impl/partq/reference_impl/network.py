@@ -1,4 +1,4 @@
-"""Connections: what is on its way when something breaks, and what the client learns of it.
+"""Connections: operations in flight, and what their client learns when a fault cuts them off.
 
 A `Connection` is one client's; it runs one operation at a time. Cutting it makes the operation in flight
 end as unsure wherever it was: what it had done is done, what it had not will not be.

@@ -17,13 +17,13 @@ SPENT: Final = "MaxDeliveryCountExceeded"
 
 
 class Waiting(Protocol):
-    """Where messages that are scheduled wait for their time."""
+    """Where scheduled messages wait for their time."""
 
     def enter(self, stored: Stored) -> None: ...
 
 
 class Ageing(Protocol):
-    """What lets messages vanish whose time to live has ended."""
+    """Removes messages whose time to live has ended."""
 
     def begin(self, stored: Stored) -> None: ...
     def follow(self, stored: Stored, heir: Stored) -> None: ...
@@ -31,7 +31,7 @@ class Ageing(Protocol):
 
 
 class Remembering(Protocol):
-    """What tells duplicates."""
+    """Recognizes duplicates."""
 
     def fresh(self, contents: Sequence[Content], now: int) -> Sequence[Content]: ...
     def duplicates(self, hidden: Sequence[Stored], now: int) -> Sequence[Stored]: ...
@@ -97,7 +97,7 @@ class Partition:
         return self.store.latest
 
     def lead(self, times: Sequence[int]) -> None:
-        """Let the messages that are stored next get their enqueued times so much earlier, ns."""
+        """Set how many ns earlier the enqueued times of the messages stored next are."""
         self.store.leads = list(times)
 
     def accept(self, contents: Sequence[Content], now: int) -> None:
@@ -108,7 +108,7 @@ class Partition:
         self.store.leads.clear()
 
     def offer(self, stored: Stored) -> None:
-        """Let a message be received from now on, or from its time on."""
+        """Make a message available, now or at its time."""
         if self.lifetimes is not None:
             self.lifetimes.begin(stored)
         if self.timetable is not None and stored.content.scheduled_at is not None:
@@ -117,7 +117,7 @@ class Partition:
             heappush(self._free, (stored.order, stored))
 
     def fresh(self, contents: Sequence[Content], now: int) -> Sequence[Content]:
-        """The messages of a request that are to be stored now, but for duplicates."""
+        """The messages of a request that are to be stored now, without duplicates."""
         return contents if self.memory is None else self.memory.fresh(contents, now)
 
     def duplicates(self, hidden: Sequence[Stored], now: int) -> Sequence[Stored]:
@@ -155,7 +155,7 @@ class Partition:
             self.store.delete(stored)
 
     def burn(self, numbers: int) -> None:
-        """Use up numbers for nothing."""
+        """Use up numbers without storing anything."""
         for _ in range(numbers):
             self.store.next_number()
 
@@ -165,7 +165,7 @@ class Partition:
         return bool(self._free)
 
     def tidy(self, now: int) -> None:
-        """Do what has to be done before a message is delivered."""
+        """Before a delivery: end overdue locks, and move what is dead-lettered."""
         leases = self._leases
         if leases and leases[0][0] <= now:
             self.expire(now)
@@ -181,7 +181,7 @@ class Partition:
             self.dead_letter(stored, SPENT)
 
     def is_spent(self, stored: Stored) -> bool:
-        """Whether its deliveries failed too often for another one."""
+        """Whether too many deliveries of the message failed for another one."""
         return self.most_tries is not None and stored.count >= self.most_tries
 
     def dead_letter(self, stored: Stored, reason: str | None) -> None:
@@ -207,7 +207,7 @@ class Partition:
         return chosen
 
     def lock(self, stored: Stored, token: str, until: int) -> None:
-        """Nobody else gets the message until then."""
+        """Lock the message until then."""
         stored.lock = token
         stored.until = until
         stored.told = stored.count
@@ -217,7 +217,7 @@ class Partition:
         self.store.keep(stored)
 
     def hold(self, stored: Stored, token: str) -> None:
-        """As `lock`, but without end."""
+        """Lock the message without a time limit."""
         stored.lock = token
         stored.tries += 1
         self._locks[token] = stored
@@ -279,7 +279,7 @@ class Partition:
                 self.lapse(stored)
 
     def lapse(self, stored: Stored) -> None:
-        """The time of a message's lock is over: one more failed delivery."""
+        """A message's lock expires: one more failed delivery."""
         self.abandon(stored)
 
     def next_expiry(self, otherwise: int) -> int:

@@ -16,7 +16,7 @@ from .partition import Partition
 from .store import Stored
 
 MOST_LATE: Final = 2_000_000_000
-"""ns after its time by which a message is activated at the latest, while its partition serves."""
+"""ns after its time within which a message is activated while its partition serves."""
 
 RACE: Final = 1_000_000_000
 """ns before a message's time from which on a cancel may meet its activation."""
@@ -91,7 +91,7 @@ class Timetable:
         raise Refused("not_found", "nothing is scheduled under that number")
 
     def cancel(self, stored: Stored) -> Steps[None]:
-        """Delete a scheduled message, or find that it is activated just now. Raises `Refused`."""
+        """Delete a scheduled message, unless it is being activated. Raises `Refused`."""
         if self.meets(stored):
             while self.clock.now < (stored.due or 0):
                 yield stored.due
@@ -109,7 +109,7 @@ class Timetable:
         return near and taken(self.queue.free.race_cancel, self.clock.random)
 
     def is_outrun(self, stored: Stored) -> bool:
-        """Whether a cancel that meets its message's time is too late: answered ok, and in vain (SCH-5)."""
+        """Whether a cancel during the activation is too late: answered ok, without effect (SCH-5)."""
         if self.clock.random() < 0.5:
             self.come(stored)
             return stored.heir is not None
@@ -120,7 +120,7 @@ class Timetable:
         stored.partition.complete(stored)
 
     def still_cancelled(self, cancelled: Sequence[Stored]) -> list[Stored]:
-        """Of the messages that a transaction cancels those that its commit, now, is not outrun by."""
+        """The messages that a transaction cancels whose activation does not come before its commit."""
         now = self.clock.now
         outrun = [one for one in cancelled if (one.due or 0) <= now and one.is_scheduled()]
         outrun = [one for one in outrun if self.meets(one) and self.is_outrun(one)]

@@ -1,4 +1,4 @@
-"""How a front end takes what clients send: which partition, which refusal, and what comes late.
+"""How a front end handles sends: the partition, refusals, and late effects.
 
 What it does with everything else is in `frontend.py`; the rules of requests are in `rules.py`.
 """
@@ -21,7 +21,7 @@ SERVER_TIMEOUT: Final = 15_000_000_000
 """ns until a front end gives up on a partition that is down."""
 
 MOST_DELAY: Final = 3_000_000_000
-"""ns that a request may be on its way when its client is gone."""
+"""ns within which a request may still arrive after its client has left."""
 
 
 class Send(NamedTuple):
@@ -61,7 +61,7 @@ class Sending:
         return self.broker.rules.common_key(contents if txn is not None else self.decisive(contents))
 
     def store(self, send: Send) -> Steps[None]:
-        """Store what is sent outside of transactions."""
+        """Store messages that are sent outside of a transaction."""
         partition = self.next_partition() if send.key is None else self.home(send.key, send)
         yield HOP
         if not partition.up:
@@ -76,7 +76,7 @@ class Sending:
         yield HOP
 
     def arrive(self, again: Callable[[], Steps[None]]) -> Steps[None]:
-        """A request's way here. If its client is cut off meanwhile it may come, and be done, all the same."""
+        """Wait for a request to arrive. It may take effect though its client was cut off meanwhile."""
         try:
             yield HOP
         except Unsure:
@@ -85,27 +85,27 @@ class Sending:
             raise
 
     def _later(self, again: Callable[[], Steps[None]], within: int) -> Steps[None]:
-        """Do it some time; nobody hears of it."""
+        """Carry out the request after a while, without an answer."""
         yield self.clock.now + int(within * self.clock.random())
         with suppress(Refused):
             yield from again()
 
     def decisive(self, contents: Sequence[Content]) -> Sequence[Content]:
-        """The messages of a batch whose keys have to agree: keyless ones may be taken along, or not."""
+        """The messages of a batch whose keys must agree; whether keyless ones must is a freedom."""
         if len(contents) < 2 or not taken(self.broker.free.ride_along, self.clock.random):
             return contents
         key_of = self.broker.rules.key_of
         return [content for content in contents if key_of(content) is not None] or contents
 
     def in_any_order(self, contents: Sequence[Content]) -> Sequence[Content]:
-        """The messages of one request as they are numbered."""
+        """The messages of one request in the order of their numbers."""
         random = self.clock.random
         if len(contents) < 2 or not taken(self.broker.free.shuffle_batch, random):
             return contents
         return sorted(contents, key=lambda _: random())
 
     def burn(self, partition: Holder, contents: Sequence[Content]) -> None:
-        """Messages that are not stored there after all may have used up numbers."""
+        """Use up numbers, possibly, for messages that are not stored in this partition after all."""
         if taken(self.broker.free.burn_numbers, self.clock.random):
             partition.burn(len(contents))
 
@@ -124,11 +124,11 @@ class Sending:
         return [partition for partition in self.partitions if partition.up]
 
     def home(self, key: str, send: Send) -> Partition:
-        """Where messages of that key live: it alone decides."""
+        """The partition of that key, which depends on nothing else."""
         return self.broker.partition_for(key)
 
     def next_partition(self) -> Partition:
-        """Keyless messages go round robin."""
+        """The next partition, in turn, for keyless messages."""
         self.turn = (self.turn + 1) % len(self.partitions)
         return self.partitions[self.turn]
 
@@ -172,7 +172,7 @@ class Sending:
         return self.broker.transaction(name)
 
     def in_transaction(self, txn: Transaction, steps: Steps[None]) -> Steps[None]:
-        """Do something in a transaction, which may not outlive a refusal."""
+        """Run a step in a transaction, which a refusal may roll back."""
         try:
             yield from steps
         except Refused:
@@ -182,7 +182,7 @@ class Sending:
             raise
 
     def undo(self, txn: Transaction) -> None:
-        """Forget what was done in a transaction."""
+        """Discard everything done in a transaction."""
         if txn.partition is not None:
             self.burn(txn.partition, txn.sends)
         txn.rollback()
@@ -192,7 +192,7 @@ class Sending:
         return self.broker.config.partitioned and taken(self.broker.free.settle_elsewhere, self.clock.random)
 
     def enlist(self, txn: Transaction, send: Send) -> Steps[None]:
-        """Keep what is sent in a transaction for its commit."""
+        """Keep the messages sent in a transaction for its commit."""
         key, contents = send.key, send.contents
         partition = self.partition_in(txn, send)
         yield HOP

@@ -13,7 +13,7 @@ SECOND: Final = 1_000_000_000
 
 
 class Shown(NamedTuple):
-    """What a client gets to see of a message; None is what it does not get to see."""
+    """A message as a client sees it; a field that is not shown is None."""
 
     id: str
     body: str = ""

@@ -49,7 +49,7 @@ class Settling(Sending):
         txn: str | None,
         reason: str | None = None,
     ) -> Steps[None]:
-        """Settle all these locks' messages in that way, or none. ``reason``: why they are dead-lettered."""
+        """Settle the messages of all these locks, or of none. ``reason``: why they are dead-lettered."""
         yield from self.arrive(lambda: self.settle(connection, action, tokens, txn, reason))
         self.broker.check_alive()
         asked = Settlement(connection, action, tokens, self.opened(action, txn), reason)
@@ -61,7 +61,7 @@ class Settling(Sending):
         return None if txn is None else self.transaction(txn)
 
     def settle_locks(self, asked: Settlement) -> Steps[None]:
-        """Settle, or keep what is settled in a transaction for its commit."""
+        """Settle at once, or at the commit of the transaction."""
         broker = self.broker
         asked = asked._replace(tokens=tuple(dict.fromkeys(asked.tokens)))
         found = [broker.locked(token) for token in asked.tokens]
@@ -114,7 +114,7 @@ class Settling(Sending):
                 raise Refused("invalid_operation", "a transaction is settling this message")
 
     def apply(self, asked: Settlement, stored: Stored) -> None:
-        """One settlement's effect."""
+        """Apply one settlement."""
         stored.given_reason = asked.reason
         stored.partition.settle(asked.action, stored)
         if asked.action != "complete" or self.broker.config.domains is not None:

@@ -1,4 +1,4 @@
-"""What survives: one partition's messages and its counter of numbers.
+"""The durable state: one partition's messages and its counter of numbers.
 
 A store is durable. It knows nothing of locks, clients or time to come; a killed broker finds in it what was
 accepted and not deleted.
@@ -135,7 +135,7 @@ class Stored:
         self.given_reason: str | None = None
 
     def is_scheduled(self) -> bool:
-        """Whether it waits for its time."""
+        """Whether the message waits for its time."""
         return self.due is not None and not self.gone
 
 
@@ -159,7 +159,7 @@ class Store:
         self.leads: list[int] = []
 
     def keep(self, stored: Stored) -> None:
-        """What survives of a message has changed."""
+        """A message's durable state has changed."""
 
     def append(self, content: Content, now: int, partition: Holder) -> Stored:
         """Accept a message."""
@@ -186,12 +186,12 @@ class Store:
         return number
 
     def hide(self, stored: Stored) -> None:
-        """Keep its place for a message that is not accepted yet."""
+        """Reserve a place for a message that is not accepted yet."""
         stored.hidden = True
         self._holes += 1
 
     def reveal(self, stored: Stored) -> None:
-        """The message is accepted now."""
+        """Accept a hidden message."""
         stored.hidden = False
         self._holes -= 1
 
@@ -206,11 +206,11 @@ class Store:
             self._holes = sum(kept.hidden for kept in self._log)
 
     def is_empty(self) -> bool:
-        """Whether nothing is stored, but for what is hidden."""
+        """Whether no message is stored; hidden ones do not count."""
         return self._holes == len(self._log)
 
     def live(self, first: int = 0) -> Iterator[Stored]:
-        """What is stored, oldest first, from that place in the order of acceptance on."""
+        """The messages from that place in the order of acceptance on, oldest first."""
         log = self._log
         for index in range(bisect_left(log, first, key=_order) if first else 0, len(log)):
             stored = log[index]

@@ -40,11 +40,11 @@ class Transaction:
         self.cancels: list[Stored] = []
 
     def contents(self) -> list[Content]:
-        """What was sent in it."""
+        """The messages sent in it."""
         return [*(stored.content for stored in self.hidden), *self.sends]
 
     def schedules(self) -> bool:
-        """Whether it sends a message that bears a time: a cancel finds that from the commit on."""
+        """Whether it sends a scheduled message, which can be cancelled from the commit on."""
         return any(content.scheduled_at is not None for content in self.contents())
 
     @property
@@ -53,7 +53,7 @@ class Transaction:
         return self.partition or self.settles_in
 
     def partitions(self) -> list[Holder]:
-        """Those that it concerns."""
+        """The partitions it sends to or settles in."""
         return [one for one in (self.partition, self.settles_in) if one is not None]
 
     def takes(self, action: str, stored: Stored) -> bool:
@@ -61,7 +61,7 @@ class Transaction:
         return stored.enlisted is None or any(one[:2] == (action, stored) for one in self.settlements)
 
     def enlist(self, action: str, stored: Stored, token: str, reason: str | None = None) -> None:
-        """Keep a settlement for the end; the lock stays until then. Once is enough."""
+        """Keep a settlement for the commit, once; the lock stays until then."""
         if stored.enlisted is not None:
             return
         self.settles_in = stored.partition.main
@@ -75,19 +75,19 @@ class Transaction:
             self.hidden += self.partition.reserve(contents, now)
 
     def number(self, now: int) -> None:
-        """Number what was sent, and from now on what is sent."""
+        """Number the messages sent so far, and later ones as they are sent."""
         sends, self.sends = self.sends, []
         self.reserve(sends, now)
         self.numbers_early = True
 
     def cancel(self, stored: Stored) -> None:
-        """Keep the cancelling of a scheduled message for the end. Its time may come before."""
+        """Keep a cancel for the commit. The message may be activated before."""
         self.settles_in = stored.partition
         if stored not in self.cancels:
             self.cancels.append(stored)
 
     def drop_completed(self) -> None:
-        """Leave out what it was to complete and is completed already."""
+        """Drop the completions of messages that are completed already."""
         done = [one for one in self.settlements if one[0] == "complete" and one[1].gone]
         self.settlements = [one for one in self.settlements if one not in done]
 
@@ -114,7 +114,7 @@ class Transaction:
             self.partition.accept(self.sends, now)
 
     def drop_duplicates(self, now: int) -> None:
-        """Leave out what is a duplicate by now."""
+        """Drop messages that have become duplicates."""
         if self.partition is None:
             return
         dropped = self.partition.duplicates(self.hidden, now)
@@ -126,7 +126,7 @@ class Transaction:
             self.partition.lead(())  # the times of what is not stored
 
     def reveal(self) -> None:
-        """Accept what is hidden."""
+        """Accept the hidden messages."""
         if self.partition is not None and self.hidden:
             self.partition.reveal(self.hidden)
             self.hidden.clear()
