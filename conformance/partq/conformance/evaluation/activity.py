@@ -23,14 +23,14 @@ from partq.model.profiles import profile, requirements_of
 STRIKES: Final = frozenset(
     {"partition_down", "broker_kill", "frontend_lost", "connection_lost", "disconnect"}
 )
-"""What may hold up, refuse or cut off any operation that is not over by then."""
+"""Events that may delay, refuse or cut off any operation under way."""
 
 LINKS: Final = frozenset({"disconnect", "reconnect"})
 """What ends or renews a connection."""
 
 
 def activity(history: History) -> Counter[str]:
-    """The history's counts, by `verdict.activity.key`."""
+    """Count the history's activity, by `verdict.activity.key`."""
     counts: Counter[str] = Counter()
     _has(history, counts)
     quiet = list(_undisturbed(history))
@@ -68,7 +68,7 @@ def _has(history: History, counts: Counter[str]) -> None:
 
 
 def _asked(record: Record) -> Iterator[str]:
-    """What the broker has to have for this."""
+    """The operation that the broker needs for this one."""
     yield record.op
     if record.op == "receive" and not record.deletes:
         yield "locks"
@@ -125,26 +125,26 @@ def _owned(profile_name: str) -> bool:
 
 
 class _Spans:
-    """Stretches of time; `add` them all, then ask."""
+    """Intervals of time: `add` all of them before the first question."""
 
     def __init__(self) -> None:
         self.spans: list[tuple[int, int]] = []
         self.latest: list[int] = []
 
     def add(self, start: int, end: int) -> None:
-        """One more."""
+        """Add an interval."""
         self.spans.append((start, end))
 
     def cover(self, record: Record) -> bool:
-        """Whether one lasts from before the record's call to after its return."""
+        """Whether an interval contains the record, from call to return."""
         return self._end(record.call) > returned(record)
 
     def touch(self, record: Record) -> bool:
-        """Whether one overlaps the record."""
+        """Whether an interval overlaps the record."""
         return self._end(returned(record)) > record.call
 
     def _end(self, start: int) -> int:
-        """The latest end of those that began before then."""
+        """The latest end of the intervals that began before then."""
         if not self.latest:
             self.spans.sort()
             self.latest = list(accumulate((end for _, end in self.spans), max))

@@ -1,7 +1,7 @@
-"""The finding that a rejection comes to: whose rule it is, what was observed, expected, and why.
+"""The finding made of a rejection: the rule, what was observed and expected, and why.
 
-The judge and blame decide; here it is put in words (`reasons` has those of each rule) and the records that
-show it are named.
+The judge and blame decide; this module words the finding (`reasons` has a sentence for each rule) and names
+the records that show it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from partq.model.operations import Outcome
 from partq.model.requirements import requirement
 
 WITNESSES: Final = 8
-"""How many records a finding names at the most."""
+"""The limit of records that a finding names."""
 
 NAMED: Final = 3
-"""How many messages of an answer a sentence names."""
+"""The limit of an answer's messages that a sentence names."""
 
 
 SUCCESS: Final = "success"
@@ -64,7 +64,7 @@ def one_of(several: Sequence[str], cut: History, why: str) -> Finding:
 
 
 def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> str:
-    """What cannot have happened so, and why, in a sentence."""
+    """A sentence that says what cannot have happened, and why."""
     stuck = _stuck(cut, judgement)
     if stuck is None:
         return judgement.reason
@@ -80,7 +80,7 @@ def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> s
 
 
 def _stuck(history: History, judgement: Judgement) -> Record | None:
-    """The operation that no explanation reaches."""
+    """The operation at which all explanations end."""
     numbers = set(judgement.stuck)
     return next((record for record in history.records if record.i in numbers), None)
 
@@ -116,7 +116,7 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def expected(history: History, judgement: Judgement) -> str:
-    """What the model would have answered, in words; empty where that is not known."""
+    """The answers that the model allows, in words; empty if unknown."""
     stuck = _stuck(history, judgement)
     shown = [one.id for one in stuck.messages] if stuck is not None else []
     firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in judgement.allowed)
@@ -139,7 +139,7 @@ def _word(said: str, shown: Sequence[str]) -> str:
 
 
 def _by(candidates: tuple[str, ...], blamed: Blame) -> str:
-    """How certain it is whose rule it is."""
+    """How certain the attribution to a rule is."""
     if blamed.violated:
         return f" (partq explain {candidates[0]})"
     if blamed.pairs:

@@ -12,11 +12,11 @@ from partq.model.conditions import HANDOFFS, STRIKES, Deed, holding, scene
 from partq.model.operations import DRAINER
 
 CAUSES: Final = 4
-"""So many faults, and so many handoffs, are added to a witness at the most: the last ones."""
+"""The limit of faults, and of handoffs, that are added to a witness: the last ones."""
 
 
 def place(inspection: Inspection, history: History) -> None:
-    """Note of each finding what had happened in the history before it showed itself."""
+    """Note in each finding what had happened in the history before it showed itself."""
     for doubt in inspection.doubts.values():
         doubt.findings = [_placed(finding, history) for finding in doubt.findings]
 
@@ -38,12 +38,12 @@ def _causes(finding: Finding, history: History) -> list[int]:
 
 
 def _drains(deed: Deed) -> bool:
-    """Whether the drain did it, or the broker because of the drain."""
+    """Whether the drain caused the record."""
     return deed.proc == DRAINER or str(deed.args.get("flow", "")).startswith(f"{DRAINER}-")
 
 
 def _givers(finding: Finding, history: History) -> Iterator[int]:
-    """The answers that gave the locks which operations of the witness name."""
+    """The answers that gave the locks named by operations of the witness."""
     numbers, args = set(finding.witness), [r.args for r in history.records if r.i in finding.witness]
     named = {lock for one in args for lock in (*one.get("locks", ()), one.get("lock"))} - {None}
     for record in history.records:

@@ -27,7 +27,7 @@ from partq.conformance.workload.shrinker import BUDGET
 SCHEMA: Final = "partq.counterexample/1"
 
 FOLDER: Final = "counterexamples"
-"""Where in a folder of results they lie."""
+"""The folder of counterexamples within a folder of results."""
 
 
 class InvalidCounterexample(ValueError):

@@ -1,10 +1,10 @@
-"""What is said of one history, by every command alike: screens on all, and the judge's word where it decides.
+"""The decision on one history, the same in every command: the screens', overruled by the judge if it decides.
 
 The screens look at every history; the judge is asked about a share of them, and about all that a screen
-suspects. What it accepts violates nothing that is modelled, whatever a screen suspected. What it rejects is a
-violation, and blame says of what. Where it gives up, the screens' suspects stand, and of a single history
-what only the judge could have found broken is undecided. Suspects that it is not asked about any more are
-undecided, too.
+suspects. A history that it accepts violates no modelled rule, whatever a screen suspected. A history that it
+rejects is a violation, and blame names the rule. Where it gives up, the screens' suspects stand; in a single
+history the rules that only the judge could have found violated are undecided, as are suspects after the
+allowance is spent.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from partq.model.profiles import requirements_of
 from partq.model.requirements import Level, requirement
 
 CONFIRMATIONS: Final = 2
-"""Blame is not asked any more about a suspicion that so many histories confirmed in the same way."""
+"""After so many histories confirmed a suspicion in the same way, blame is no longer asked about it."""
 
 TIME_LIMIT: Final = 600.0
 """Seconds of processor time after which the judge gives up on a history: more than its nodes take."""
 
 WAIVED: Final = 0.25
-"""The share of the judge's budget that each search with a requirement waived has: there are some dozens."""
+"""The share of the judge's budget for each search with a requirement waived: there are some dozens."""
 
 BROKEN: Final = 20
 """Once some requirement was blamed, a second look has this part of its nodes: less depends on it, and what a
@@ -62,7 +62,7 @@ about one for each, and the first attempts have half of the budget."""
 
 NOT_ASKED: Final = "not asked"
 TOO_MANY: Final = "too many suspects"
-"""Why the judge was not asked about a history: by its number; as what it may cost was spent."""
+"""Why the judge was not asked about a history: its number is not in the share; the allowance is spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +123,14 @@ class Decision(Inspection):
 
     @property
     def judging(self) -> Judging:
-        """What the judge did with the history."""
+        """The judge's work on this history."""
         not_asked = self.judged[NOT_ASKED] + self.judged[TOO_MANY]
         gave_up, not_modelled = self.undecided[OVER_BUDGET], self.undecided[NOT_MODELLED]
         decided = sum(self.judged.values()) - not_asked - gave_up - not_modelled
         return Judging(decided, not_asked, not_modelled, gave_up, self.why)
 
     def overrule(self) -> None:
-        """Drop what the screens said of what is modelled: the model explains the history."""
+        """Drop the screens' findings on modelled rules: the model explains the history."""
         for id, doubt in self._modelled():
             if dropped := doubt.drop_findings():
                 self.overruled[id] += dropped
@@ -154,7 +154,7 @@ class Decision(Inspection):
         return finding
 
     def only_suspect(self, why: str) -> None:
-        """What the screens found of what is modelled is suspected, and undecided."""
+        """Turn the screens' findings on modelled rules into suspicions, which are undecided."""
         for _, doubt in self._modelled():
             if doubt.findings or doubt.candidates:
                 detail = doubt.findings[0].detail if doubt.findings else doubt.why
@@ -182,7 +182,7 @@ class Decision(Inspection):
 
 
 class Checked(NamedTuple):
-    """The verdict of every requirement of the catalogue, and what the judge did."""
+    """The verdict on every requirement of the catalogue, and the judge's work."""
 
     verdicts: dict[str, Verdict]
     judging: Judging
@@ -191,7 +191,7 @@ class Checked(NamedTuple):
 def check_history(
     history: History, exact: Exactness = EVERY, screens: Sequence[Screen] = ALL
 ) -> dict[str, Verdict]:
-    """The verdict of every requirement of the catalogue on this history alone."""
+    """The verdict on every requirement of the catalogue from this history alone."""
     return Decider(exact, screens).check(history).verdicts
 
 
@@ -216,14 +216,14 @@ class Decider:
         self.spare = self.exact.again
 
     def check(self, history: History, number: int = 0) -> Checked:
-        """`decide`, as a verdict for every requirement of the catalogue."""
+        """Decide, and give a verdict on every requirement of the catalogue."""
         decision = self.decide(history, number)
         header = history.header
         verdicts = verdicts_of(decision, header.profile, tuple(self.screens), header.lacks)
         return Checked(verdicts, decision.judging)
 
     def decide(self, history: History, number: int = 0) -> Decision:
-        """What is said of one history. ``number``: decides whether it is in the judge's share."""
+        """Decide one history. Its ``number`` says whether it is in the judge's share."""
         seen, exact = inspect(history, self.screens), self.exact
         if not exact.drained and only_drained(history):
             seen.exercised = inspect(without_drain(history), self.screens).exercised
@@ -267,13 +267,13 @@ class Decider:
         return self.exact.allowance is not None and self.left <= 0
 
     def _known(self, decision: Decision) -> Finding | None:
-        """What blame said of histories alike, if that is known well enough, with this history's evidence."""
+        """Blame's answer for similar histories, if enough confirmed it, with this history's evidence."""
         before = self.alike.get(_signature(decision), ())
         named = {finding.requirements for finding in before}
         return _restated(before[0], decision) if len(before) >= CONFIRMATIONS and len(named) == 1 else None
 
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
-        """Ask the judge, at ``price`` for a node, and do as it says."""
+        """Ask the judge, at ``price`` for a node, and apply its answer."""
         reading = Reading(history)
         said = self._judged_at_length(reading, price)
         if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= RETRIED:
@@ -341,14 +341,14 @@ class Decider:
         return said
 
     def _nodes(self, history: History) -> int | None:
-        """How many nodes the judge visits for the history."""
+        """The judge's budget in nodes for the history."""
         exact = self.exact
         nodes = exact.nodes if self.blamed is None or exact.after is None else exact.after
         return None if nodes is None else nodes + EACH * len(history)
 
 
 def _shows(several: tuple[str, ...], screens: Sequence[Screen], history: History) -> bool:
-    """Whether screens see that one of these rules certainly is violated."""
+    """Whether the screens find that one of these rules certainly is violated."""
     return several in inspect(history, screens).candidates.values()
 
 
@@ -360,13 +360,13 @@ def _enforced(history: History) -> tuple[str, ...]:
 
 
 def _signature(decision: Decision) -> tuple[object, ...]:
-    """What the screens suspect, without how often."""
+    """The screens' suspicions, without counts."""
     causes = (key for found in decision.found.values() for key in found)
     return (*sorted(causes), *sorted(set(decision.candidates.values())))
 
 
 def _restated(finding: Finding, decision: Decision) -> Finding:
-    """What was found in a history alike, with what the screens saw in this one as its evidence."""
+    """The finding in a similar history, with the screens' evidence from this one."""
     own = next((one for found in decision.findings.values() for one in found), None)
     if own is None:
         return finding._replace(witness=(), detail=next(iter(decision.open.values())))

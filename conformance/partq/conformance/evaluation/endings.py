@@ -19,7 +19,7 @@ from partq.model.requirements import requirement
 
 
 class Ending(StrEnum):
-    """How a history ended. ``OPEN``: nobody drained it."""
+    """How a history ended. ``OPEN``: without a drain."""
 
     DRAINED = "drained"
     UNDRAINED = "never drained"

@@ -20,11 +20,11 @@ from partq.model.operations import OPS, Kind
 from partq.model.profiles import Profile, profile
 
 HIDDEN: Final = ("timeout",)
-"""Arguments of steps that no reader asks for."""
+"""Arguments of steps that are not shown."""
 
 
 def finding_text(finding: Finding, history: History) -> str:
-    """The finding with the records of the history that it counts in."""
+    """The finding with the records of the history that show it."""
     return "\n".join([finding.heading, *(text for text, _ in evidence(finding, history))])
 
 

@@ -18,7 +18,7 @@ from partq.conformance.workload.program import Program, dumps
 from partq.conformance.workload.shrinker import shrink
 
 PROGRAMS: Final = "programs"
-"""Where in a folder the programs lie that violate one of several rules, not known which."""
+"""The folder of programs that violate one of several rules, undecided which."""
 
 _GONE: Final = "not shrunk: it does not show again"
 
@@ -32,11 +32,11 @@ class Target(NamedTuple):
 
     @classmethod
     def of(cls, typed: Path) -> Target:
-        """What has that name in what is the current folder now."""
+        """The target of that name in the present current folder."""
         return cls(typed, typed.absolute())
 
     def as_shown(self, path: Path) -> Path:
-        """A path in it, as the user would type it."""
+        """A path in the target, as the user would type it."""
         return self.shown / path.relative_to(self.place)
 
 

@@ -23,10 +23,10 @@ from partq.conformance.workload.retracing import guesses, with_locks
 from partq.conformance.workload.shrinker import shrink
 
 AGAIN: Final = 4
-"""So often is the smallest program run again, to see how often it shows the finding."""
+"""How often the smallest program is run again, to count how often it shows the finding."""
 
 SECONDS: Final = 60
-"""How long all counterexamples of a live broker may be shrunk together unless asked otherwise."""
+"""The default time for shrinking all counterexamples of a live broker together."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class LiveShrinking:
         return begun
 
     def shrink(self) -> None:
-        """Try guesses until one shows the finding, then take away what need not be there."""
+        """Try guesses until one shows the finding, then remove what it does not need."""
         end = self.clock() + self.seconds
 
         def more() -> bool:
@@ -93,7 +93,7 @@ class LiveShrinking:
         yield from parts
 
     def _again(self, more: Callable[[], bool]) -> Recurrence | None:
-        """How often the smallest shows it, in up to `AGAIN` runs."""
+        """How often the smallest program shows the finding, in up to `AGAIN` runs."""
         shows: list[bool] = []
         while len(shows) < AGAIN and more():
             shows.append(self._found(self.program) is not None)

@@ -1,4 +1,4 @@
-"""When, where and with what results are made: for whoever reads them later. No digest includes it."""
+"""When, where and with which versions results were made. No digest includes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 
 def made() -> dict[str, str]:
-    """This moment, this machine and the versions, each with its name: for results that are begun now."""
+    """The time, the machine and the versions, each with its name."""
     return {
         "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "host": platform.node(),

@@ -1,7 +1,7 @@
 """Why an answer breaks a rule, in the broker's terms: one small function for each kind of rule.
 
-They explain what the judge rejected and blame attributed. Where none fits, nothing is said. Nothing is judged
-here.
+They explain what the judge rejected and blame attributed, and judge nothing. Where none fits, there is no
+reason.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Scene:
 
     @cached_property
     def sends(self) -> dict[str, tuple[Record, Message]]:
-        """By message ID: the send that did not fail."""
+        """By message ID: the send that may have stored it."""
         return {
             message.id: (record, message)
             for record in self.history.records
@@ -67,7 +67,7 @@ class Scene:
 
     @cached_property
     def commits(self) -> dict[str, Record | None]:
-        """By transaction: what committed it, or None."""
+        """By transaction: its commit, or None."""
         records = self.history.records
         commits = {r.args["txn"]: r for r in records if r.op == "commit" and r.outcome != Outcome.ERROR}
         return {r.args["txn"]: commits.get(r.args["txn"]) for r in records if r.args.get("txn") is not None}
@@ -94,23 +94,23 @@ class Scene:
         return [record for record in self.settlements(id) if record.outcome == Outcome.ERROR]
 
     def settlements(self, id: str) -> list[Record]:
-        """Those that name a lock of the message."""
+        """The settlements that name a lock of the message."""
         given, records = self.locks(id), self.history.records
         return [r for r in records if r.op in SETTLEMENTS and not given.keys().isdisjoint(r.args["locks"])]
 
     def locks(self, id: str) -> dict[str | None, Record]:
-        """What each lock on the message was given by; None: what deleted it."""
+        """By lock on the message: the answer that gave it. None: the one that deleted the message."""
         return {one.lock: r for r in self.earlier("receive") for one in r.messages if one.id == id}
 
     def earlier(self, *ops: str) -> Iterator[Record]:
-        """The operations that had returned before the answer was asked for."""
+        """The operations that returned before the call of the answer's operation."""
         for record in self.history.records:
             if record.op in ops and record.ret is not None and record.ret < self.answer.call:
                 yield record
 
 
 def _overtaken(scene: Scene) -> Reason | None:
-    """Older messages of its place that are still there."""
+    """A message overtook older ones of its place, which are still there."""
     sends, answer = scene.sends, scene.answer
     others = (
         r for r in scene.history.records if r.op == "receive" and r.i != answer.i and r.call < answer.call
@@ -210,7 +210,7 @@ def _held(scene: Scene) -> Reason | None:
 
 
 def _finished(scene: Scene) -> Reason | None:
-    """It was deleted, or settled for good."""
+    """The message had been deleted, or settled for good."""
     for shown in scene.answer.messages:
         locks = set()
         for record in scene.earlier("receive", "complete", "dead_letter"):

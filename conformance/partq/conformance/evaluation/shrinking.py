@@ -29,19 +29,19 @@ from partq.conformance.workload.shrinker import BUDGET, shrink
 REFERENCE: Final = "reference"
 
 SHORT: Final = 10
-"""Steps of a program that a reader takes in at a glance."""
+"""A program of at most so many steps is short enough for a reader."""
 
 NODES: Final = 1_000
-"""How many nodes the judge visits at the most for one candidate."""
+"""The judge's budget in nodes for one candidate."""
 
 ALL_NODES: Final = 100_000
-"""How many nodes it visits for all candidates together: then nothing counts as rejected any more."""
+"""The judge's budget in nodes for all candidates; when it is spent no candidate counts as rejected."""
 
 SECONDS: Final = 10.0
-"""More than the judge ever takes for so many nodes, so that the result does not depend on the machine."""
+"""More time than the judge needs for so many nodes, so that the result does not depend on the machine."""
 
 DECIDED: Final = 15
-"""How many candidates are decided in full at the most."""
+"""The limit of candidates that are decided in full."""
 
 DECIDING: Final = replace(SUITE, nodes=2 * NODES, after=NODES // 2)
 """How much the judge is asked about each of these; what is left at the end is decided as any program is."""
@@ -50,7 +50,7 @@ DECIDING: Final = replace(SUITE, nodes=2 * NODES, after=NODES // 2)
 def shown(
     history: History, finding: Finding, same_cause: bool = True, exact: Exactness = SUITE
 ) -> Finding | None:
-    """What the whole decision finds of the finding's requirements: of the same cause, or else of any."""
+    """A finding of the whole decision on the finding's requirements: of the same cause, otherwise of any."""
     findings = [one for several in Decider(exact).decide(history).findings.values() for one in several]
     alike = [one for one in findings if not set(one.requirements).isdisjoint(finding.requirements)]
     same = next((one for one in alike if one.key == finding.key), None)
@@ -63,7 +63,7 @@ def shows_again(history: History, finding: Finding) -> bool:
 
 
 def exercises(rule: str, program: Program) -> bool:
-    """Whether the program puts the requirement to the test on a broker that conforms: the reference."""
+    """Whether the program exercises the requirement on a conforming broker: the reference."""
     return rule in inspect(run(open_broker(REFERENCE), program)).exercised
 
 

@@ -60,10 +60,10 @@ from partq.model.operations import DRAINER, Outcome
 
 PROGRAMS_SIMULATED = 200
 PROGRAMS_LIVE = 3
-"""How many seeded programs a run has unless asked otherwise."""
+"""The default number of seeded programs in a run."""
 
 JOBS: Final = 8
-"""How many programs of a live broker are run at once unless asked otherwise."""
+"""The default number of programs that a live broker runs at once."""
 
 ADAPTER: Final = "adapter"
 """The error of an operation whose adapter raised or answered what it must not."""
@@ -76,7 +76,7 @@ def _warn(name: str, problem: str) -> None:
 
 
 class BrokerFailed(UserError):
-    """The adapter raised where nothing may be raised. The text says what and where, in one line."""
+    """The adapter raised where it must not. The text says what and where, in one line."""
 
 
 class NamedProgram(NamedTuple):
@@ -134,7 +134,7 @@ class SuiteResult:
 
     @property
     def done(self) -> Done:
-        """What was done to the broker."""
+        """The programs and faults that the broker was given."""
         return Done(self.runs, self.faults)
 
     @property
@@ -189,12 +189,12 @@ def run_case(broker: Broker, profile: str, case: Case) -> Run:
 
 
 def default_programs(broker: Broker) -> int:
-    """How many seeded programs a run of this broker has unless asked otherwise."""
+    """The default number of seeded programs for this broker."""
     return PROGRAMS_SIMULATED if isinstance(broker, SimulatedBroker) else PROGRAMS_LIVE
 
 
 def cases_for(broker: Broker, profile: str, cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Those of the cases that the profile has, and of whose requirements one applies to the broker."""
+    """The cases of the profile with at least one requirement that applies to the broker."""
     broker.profile = profile
     exempt = not_applicable(profile, ALL, tuple(sorted(lacks_of(broker))))
     return tuple(case for case in cases if case.fits(profile) and not exempt.keys() >= set(case.requirements))
