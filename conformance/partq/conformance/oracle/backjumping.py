@@ -1,9 +1,8 @@
-"""Backjumping: where a search that is stuck goes back to.
+"""Backjumping: the choice to which a search that is stuck returns.
 
-A search that took a wrong turn early finds out late, at the effect that shows it, and would try everything in
-between first. What the effect shows tells which part of the state it conflicts with; only a choice that
-changes this part otherwise is worth another try. What is skipped stays untried: a search that jumped back may
-accept, and not reject.
+A search notices a wrong choice late, at the effect that contradicts it, and would try everything in between
+first. The effect shows with which part of the state it conflicts; only a choice that changes this part is
+worth another try. The choices in between stay untried: a search that jumped back may accept, but not reject.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from partq.model.operations import DRAINED, Outcome
 from partq.model.state import State, position, transaction
 
 TRIED: Final = 32
-"""How many choices are looked at of one level; of an unknown receive there may be millions."""
+"""The limit of choices tried at one level; an unknown receive may have millions."""
 
 WINDOW: Final = 300
-"""How many levels it may jump back: what was wrong longer ago is seldom noticed so late."""
+"""The limit of levels of one jump: earlier mistakes are seldom noticed so late."""
 
 Conflict = Callable[[State], Hashable]
-"""The part of a state that an effect, which is not explained, depends on."""
+"""The part of a state on which an unexplained effect depends."""
 
 
 class Node(Protocol):
@@ -34,7 +33,7 @@ class Node(Protocol):
 
     @property
     def state(self) -> State:
-        """The broker's state there."""
+        """The broker's state at this node."""
 
 
 N = TypeVar("N", bound=Node)
@@ -107,7 +106,7 @@ def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, st
 
 
 def _unexplained(state: State, effect: Effect, horizon: int) -> set[str]:
-    """The first message that is not explained, and what stands in its partition before it."""
+    """The first unexplained message, and the messages before it in its partition."""
     shown = effect.observed.messages
     count = _explained(state, effect, horizon)
     if count == len(shown):  # there is something more to be shown
@@ -124,7 +123,7 @@ def _unexplained(state: State, effect: Effect, horizon: int) -> set[str]:
 
 
 def _explained(state: State, effect: Effect, horizon: int) -> int:
-    """How many of the messages that are shown the state explains, from the first on."""
+    """How many of the messages shown, from the first on, the state explains."""
     low, high = 0, len(effect.observed.messages)
     while low < high:
         count = (low + high + 1) // 2
@@ -193,4 +192,4 @@ _CONFLICTS: Final = by_role(
         Role.FLOW: _of_flows,
     }
 )
-"""What an operation depends on; settlements name locks."""
+"""The parts of the state on which an operation depends; settlements name locks."""

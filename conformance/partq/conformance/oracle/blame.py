@@ -4,12 +4,11 @@ The model is asked again with one requirement waived at a time, so that its clau
 requirement whose waiver alone explains the history is a *candidate*: one candidate is the violated
 requirement; of several each may be it. Where no single waiver helps, pairs are tried.
 
-Only what would have changed something while the model rejected the history can explain it, and only that is
-waived.
-A waived search that gives up makes the candidates a lower bound.
+Only requirements that the model enforced while it rejected the history can explain it, and only these are
+waived. A waived search that gives up makes the candidates a lower bound.
 
-What is blamed is mostly a small part of a history, or of a program, in which many a requirement explains what
-is left. All of it is the evidence: a candidate that does not explain that comes after those that do.
+Blame mostly works on a small excerpt of a history, or of a program, which many requirements explain. The
+whole history is the evidence: a candidate that does not explain it comes after those that do.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CERTAINTY: Final = (Judged.ACCEPTED, Judged.UNKNOWN, Judged.REJECTED)
 """What the judge may say of the whole of a history with a candidate waived, the best first."""
 
 PAIRS: Final = 200
-"""How many pairs of requirements are tried at the most."""
+"""The limit of pairs of requirements that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def blame(
     whole: History | Reading | None = None,
     spared: frozenset[str] = frozenset(),
 ) -> Blame:
-    """Which requirements the history may violate. It has to be one that the judge rejects. ``whole``: what it
+    """Which requirements a history that the judge rejects may violate. ``whole``: the history that it
     was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed. The other arguments
     are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
     rejection."""
@@ -157,7 +156,7 @@ class _Waived:
         return (*unpreceded(first, first), *unpreceded(undecided, near))
 
     def ask(self, *waived: str, patience: int = 1) -> Judged:
-        """What the judge says of the history with these requirements waived, in ``patience`` budgets."""
+        """Ask the judge about the history with these requirements waived, with ``patience`` budgets."""
         return self._ask(self.reading, waived, patience)
 
     def _ask(self, reading: Reading, waived: Sequence[str], patience: int = 1) -> Judged:
@@ -192,14 +191,14 @@ class _Waived:
         return CERTAINTY.index(status)
 
     def _is_far_fetched(self, id: str) -> bool:
-        """Whether it takes the wide form to explain the history."""
+        """Whether only the requirement's wide form explains the history."""
         if id not in self.far_fetched:
             narrow = self.ask(id, NARROWLY, patience=REJECTING) if id in WIDE else Judged.ACCEPTED
             self.far_fetched[id] = narrow is not Judged.ACCEPTED
         return self.far_fetched[id]
 
     def first_pair(self, asked: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-        """The first pair that explains the history together, if one does before a search gives up."""
+        """The first pair that explains the history, unless a search gives up before."""
         for pair in islice(self._pairs(asked), PAIRS):
             status = self.ask(*pair)
             if status is not Judged.REJECTED:

@@ -1,4 +1,4 @@
-"""Which of several messages that were sent under one ID is meant, wherever a history shows one.
+"""Tells apart the messages that were sent under one ID, wherever a history shows one.
 
 Each send of an ID gets a name of its own (`messages.as_copy`), and so does each appearance, by what is shown
 of it: body and keys tell copies apart. Where they do not, or where only the answer to its own send shows a
@@ -87,7 +87,7 @@ def _answered(record: Record, named: Sequence[Message]) -> tuple[Delivery, ...]:
 
 
 def _name(shown: Delivery, record: Record, sends: Sends, skew: int) -> str:
-    """Whose message is shown; if nobody's, the first one's, which is not shown so."""
+    """The send whose message is shown; if it fits none, the first send, which contradicts it."""
     until = FOREVER if record.ret is None else record.ret + skew
     fits = [
         nth

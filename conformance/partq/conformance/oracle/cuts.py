@@ -39,10 +39,10 @@ from partq.model.profiles import profile, requirements_of
 from partq.model.state import COUNTER_BITS, FOREVER
 
 LARGEST: Final = 24
-"""How many messages an excerpt is about at the most."""
+"""The limit of messages in an excerpt."""
 
 TOGETHER: Final = 6
-"""How many messages of one answer are judged together."""
+"""The limit of messages of one answer that are judged together."""
 
 LEFT_OPEN: Final = 12
 """Where more unknown receives than these come after all that tells of the messages, each of which may have
@@ -52,7 +52,7 @@ Ids = frozenset[str]
 
 
 def spared(history: History) -> frozenset[str]:
-    """What has to be waived in the history's excerpts."""
+    """The requirements to waive in the history's excerpts."""
     name = history.header.profile
     loose = LEFT_OUT | FLOWLESS if profile(name).flows else LEFT_OUT
     return loose & requirements_of(name)
@@ -129,7 +129,7 @@ class Cuts:
                 ended[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
-        """What a transaction sends, cancels and settles."""
+        """The messages that a transaction sends, cancels and settles."""
         cancelled = (self.cancelled[n] for n in places if n in self.cancelled)
         sent = (message.id for n in places for message in self.records[n].args.get("messages", ()))
         settled = (self.held[t] for n in places for t in self.records[n].lock_tokens if t in self.held)
@@ -207,7 +207,7 @@ class Cuts:
         return History(self.header, tuple(record for record in kept if record is not None))
 
     def _part(self, record: Record, ids: Ids, txns: set[str]) -> Record | None:
-        """What the excerpt has of the record."""
+        """The record as the excerpt holds it."""
         txn = record.args.get("txn")
         if record.op in FLOWS or (txn is not None and txn not in txns):
             return None
@@ -243,12 +243,12 @@ class Cuts:
         return structs.replace(record, messages=shown, args={**record.args, "from_seq": shown[0].seq})
 
     def _refused(self, record: Record, ids: Ids) -> Record | None:
-        """A settlement that was refused may have been so for a lock that is left out."""
+        """A refused settlement: a lock that is left out may be the reason."""
         tokens = record.lock_tokens
         return record if tokens and all(self.held.get(token) in ids for token in tokens) else None
 
     def _gone(self, ids: Ids) -> int:
-        """An instant by which none of the messages was there any more, ns, or the end of the history."""
+        """An instant by which all of the messages were gone, ns, or the end of the history."""
         return max((self._gone_at(id) for id in ids), default=0)
 
     def _gone_at(self, id: str) -> int:

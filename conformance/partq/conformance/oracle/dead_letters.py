@@ -26,10 +26,10 @@ from partq.model.operations import DEAD_LETTER, OPS, Outcome
 from partq.model.profiles import Profile, requirements_of
 
 READ: Final = frozenset({"RCV-9"})
-"""The rules that, waived, have the moves to the dead-letter queue read otherwise."""
+"""The rules whose waiver changes how moves to the dead-letter queue are read."""
 
 ANY: Final = None
-"""A holder's reason that is not recorded: any may be shown."""
+"""A holder's reason that is not recorded: any reason may be shown."""
 
 Reasons = Mapping[str, frozenset[str | None]]
 """Message -> what its holders, as far as they were not refused, gave as reasons."""
@@ -53,7 +53,7 @@ def in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tupl
 
 
 def changed_by(records: Sequence[Record]) -> frozenset[str]:
-    """Those of `READ` that make a difference: where something is shown in a dead-letter queue."""
+    """The rules of `READ` that matter: all, if the history shows a dead-letter queue."""
     return READ if any(r.messages and is_dead_letters(r.entity) for r in records) else frozenset()
 
 

@@ -1,12 +1,12 @@
-"""A history as effects: what each operation did, in one partition, at one instant between its call and its
-return.
+"""A history as effects: the change that an operation made in one partition, at one instant between its call
+and its return.
 
 A front end asks each partition by itself. So a receive, a peek or a keyless batch that touches several has an
 effect in each of them, with an instant of its own; a flow is handed its messages one by one. An operation of
 unknown outcome may not have happened, or may take effect at any time after its call.
 
-This module says what has to be explained, and nothing of how: both searches, the guided one and the plain
-one, are asked about the same effects.
+This module says what has to be explained, not how: the guided search and the plain one explain the same
+effects.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
-"""The outcome is unknown: it may not have happened."""
+"""The outcome is unknown: the operation may not have happened."""
 UNSUPPORTED: Final = "unsupported"
 """The error of an operation that the broker does not offer (`Rejected("unsupported")` of an adapter)."""
 
@@ -55,7 +55,7 @@ history while one is."""
 
 
 UNNAMED: Final = frozenset({"SEQ-2", "SEQ-5"})
-"""With one of these waived a message may be in another partition than its number says."""
+"""If one of these is waived a message may be in another partition than its number says."""
 
 
 _BUSY: Final = UNAVAILABLE | {UNSUPPORTED}
@@ -70,10 +70,10 @@ WITHHELD: Final = frozenset(
 (`routing.deviations.store_withheld`)."""
 
 OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
-"""Those of them that speak of partitions which are down."""
+"""Those of them that concern partitions that are down."""
 
 READ: Final = WITHHELD | UNNAMED | {"ROUTE-1", "SCH-1", "SCH-2"}
-"""What changes the effects when it is waived."""
+"""The requirements whose waiver changes the effects."""
 
 
 class Effect(NamedTuple):
@@ -214,7 +214,7 @@ def changed_by(records: Sequence[Record]) -> frozenset[str]:
 
 
 def _stored_later(effect: Effect) -> Iterator[Effect]:
-    """Each message of the send that the history shows, stored at any time after its call."""
+    """An effect for each message of the send that the history shows: stored at any time after the call."""
     for rank, message in enumerate(effect.action.messages, start=len(effect.action.messages)):
         shown = tuple(hint for hint in effect.observed.messages if hint.id == message.id)
         if shown:
@@ -231,7 +231,7 @@ def _never_happened(record: Record) -> bool:
 
 
 def names_of(records: Iterable[Record], partitioned: bool) -> tuple[int, ...]:
-    """What the partitions are called that the records show, in order of first appearance."""
+    """The names of the partitions that the records show, in order of first appearance."""
     if not partitioned:
         return ()
     names: dict[int, None] = {}
@@ -246,25 +246,25 @@ def names_of(records: Iterable[Record], partitioned: bool) -> tuple[int, ...]:
 
 
 def name_of(shown: Delivery) -> int | None:
-    """What the partition of a message is called, where its number or the broker says so."""
+    """The name of a message's partition, if its number or the broker shows it."""
     if shown.partition is not None or shown.seq is None:
         return shown.partition
     return shown.seq >> COUNTER_BITS
 
 
 def held_messages(effects: Iterable[Effect]) -> dict[str, str]:
-    """Of each lock token that is shown its message's ID."""
+    """By lock token: the ID of its message."""
     return {shown.lock: shown.id for e in effects for shown in e.observed.messages if shown.lock is not None}
 
 
 def named_by(action: Action, held: Mapping[str, str]) -> set[str]:
-    """The messages that the arguments name: by locks that were given on them (``held``), or by a number."""
+    """The messages that the arguments name, by lock (``held``) or by number."""
     named = {held[token] for token in action.locks if token in held}
     return named.union(action.about)
 
 
 def appearances_of(records: Iterable[Record]) -> dict[str, Delivery]:
-    """Of each message that is shown: partition, number and enqueued time, from where they are shown first."""
+    """By message: partition, number and enqueued time, each as first shown."""
     found: dict[str, Delivery] = {}
     for record in records:
         for shown in record.messages:
@@ -326,7 +326,7 @@ def _missed(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]
 
 
 def _without(locks: Sequence[_HiddenLock], taken: Iterable[_HiddenLock]) -> list[_HiddenLock]:
-    """The locks but for the first of each that is taken, as several may be alike."""
+    """The locks without those taken, each once, as several may be equal."""
     left = list(locks)
     for lock in taken:
         left.remove(lock)
@@ -394,7 +394,7 @@ def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
 
 
 def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
-    """The record's effect as a whole."""
+    """The record as a single effect."""
     unknown = record.outcome == Outcome.UNKNOWN
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == LINK_LOST and record.error == CONNECTION_LOST and record.ret is not None:
@@ -459,7 +459,7 @@ def _groups(shown: Sequence[Delivery], family: Profile) -> list[tuple[Delivery, 
 
 
 def _of_peek(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
-    """A peek that shows nothing found nothing in any partition, one after the other."""
+    """A peek that shows nothing: each partition was empty when it was asked."""
     if effect.observed.messages:
         yield from _of_receive(effect, family, entity, positions)
         return

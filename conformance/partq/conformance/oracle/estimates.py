@@ -1,4 +1,4 @@
-"""When effects most likely took place: estimates of their instants, from what the history shows.
+"""Estimates of the instants at which effects most likely took place.
 
 Estimates order what a search tries first, and exclude nothing. Some are shown (ends of locks, assignment
 events), or nearly (enqueued times: a message may be stored later); the others are the middle of the effect's
@@ -32,7 +32,7 @@ from partq.model.profiles import OrderDomain
 from partq.model.state import FOREVER, Config, position
 
 FINE: Final = 1 << 10
-"""Into so many parts estimates divide a ns, as a simulation has several effects in one."""
+"""Parts into which estimates divide a ns, as a simulation has several effects in one."""
 
 PASSES: Final = 3
 """How often the estimates are reconciled with the orderings."""
@@ -42,7 +42,7 @@ Ordering = tuple[int, int]
 
 
 Homes = Sequence[Sequence[int]]
-"""Of each effect the positions where it is most likely, where its partition is not shown."""
+"""By effect: its most likely positions, if its partition is not shown."""
 
 
 class Estimate(NamedTuple):
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
     high: int
 
     def moved(self, instant: int) -> Estimate:
-        """The estimate moved as far there as it may be."""
+        """The estimate, moved there or as near as its span allows."""
         return Estimate(max(self.low, min(instant, self.high)), self.low, self.high)
 
     def drawn(self, random: Random, end: int) -> Estimate:
@@ -69,7 +69,7 @@ def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
 
 
 def _enqueued(effects: Sequence[Effect]) -> dict[str, list[int]]:
-    """The enqueued times of each transaction's messages: its commit was then or later, ns."""
+    """By transaction: the enqueued times of its messages, ns; its commit was then or later."""
     found: dict[str, list[int]] = {}
     for effect in effects:
         if effect.action.messages and effect.action.txn is not None:
@@ -94,7 +94,7 @@ def reconciled(
 
 
 def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) -> Estimate:
-    """The instant that the effect shows, else the middle of its span."""
+    """The instant that the effect shows, otherwise the middle of its span."""
     shown = effect.observed.messages
     times: list[int] = []
     if effect.action.messages:
@@ -170,7 +170,7 @@ def _by_visibility(
 
 
 Commits = Mapping[str | None, int]
-"""Of each transaction its commit, where that was answered well."""
+"""By transaction: its commit, if that succeeded."""
 
 
 def _commits(effects: Sequence[Effect]) -> Commits:
@@ -182,7 +182,7 @@ def _commits(effects: Sequence[Effect]) -> Commits:
 
 
 def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> Iterator[Ordering]:
-    """What shows a message comes before what removes it, and after what gives it back."""
+    """An effect that shows a message comes before one that removes it, and after one that returns it."""
     holders = {
         shown.lock: (shown.id, n)
         for n, effect in enumerate(effects)

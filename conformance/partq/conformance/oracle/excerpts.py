@@ -1,8 +1,8 @@
-"""Excerpts of a history, to reject it by: what happened to a few of its messages, or in some partitions.
+"""Excerpts by which a history can be rejected: the effects on a few of its messages, or in some partitions.
 
-To find that nothing explains a history, a search has to try all that is open in it, though mostly a small
-part shows what is wrong. An excerpt leaves effects out such that what explains the whole explains it, too.
-So one that nothing explains is enough to reject the whole; one that is explained says nothing. The same holds
+To reject a history a search has to try everything that it leaves open, though mostly a small part shows the
+violation. An excerpt leaves effects out such that every explanation of the whole explains it, too. So one
+without an explanation is enough to reject the whole; one with an explanation says nothing. The same holds
 with requirements waived: then outages elsewhere are left in, which these may speak of, and none is taken out
 by its partition, where it need not have been.
 """

@@ -24,7 +24,7 @@ from partq.model.sequencing.norm import burn
 from partq.model.state import State, position
 
 SHOWN: Final = 6
-"""How many allowed answers are named of an effect that does not fit."""
+"""The limit of allowed answers that are named for an effect that does not fit."""
 
 TRIED: Final = 100
 """How many of its answers, and of the states before it, the model is asked for, to name them."""
@@ -37,7 +37,7 @@ ANSWERING: Final = frozenset(name for name, op in OPS.items() if op.answers)
 """The operations that show messages."""
 
 TIMERS: Final = frozenset({"rebalance", "handoff"})
-"""The broker's own moves that no observation makes on its way."""
+"""The broker's own moves that `explain` does not make by itself."""
 
 
 def explanations(
@@ -91,7 +91,7 @@ def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[Sta
 
 
 def showing(messages: tuple[Delivery, ...]) -> Observed:
-    """The answer that shows these messages."""
+    """An ok answer with these messages."""
     return Observed(Outcome.OK, None, messages)
 
 
@@ -101,7 +101,7 @@ def failed_send(state: State, action: Action) -> State:
 
 
 def at(state: State, instant: int) -> Iterator[State]:
-    """The state with its clock moved to that instant; nothing where a timer has to come first."""
+    """The state with its clock moved to that instant; nothing if a timer is due before."""
     if instant == state.now:
         yield state
         return
@@ -175,4 +175,4 @@ def _struck(state: State, partition: int | None) -> bool:
 
 
 _AGAIN: Final = {**dict.fromkeys(UNDOES.values(), True), **dict.fromkeys(UNDOES, False)}
-"""Faults and repairs of what is so already change nothing."""
+"""Faults and repairs that change nothing where the state is so already."""

@@ -1,4 +1,4 @@
-"""What of a model's graph a history really visits: the history is followed through the graph.
+"""The part of a model's graph that a history visits: the history is followed through the graph.
 
 A history of client operations and faults fits many paths: the broker's own moves, and what became of an
 unknown outcome, are not seen. `follow` takes one with the fewest of these, so that nothing counts as visited
@@ -9,7 +9,7 @@ the scope sends them); what comes later is not counted.
 Scopes have no clock, so that time is not followed. Partitions, messages, locks and flows are matched by what
 happened to them, whatever they are called.
 
-This measures, and judges nothing: that is the screens' and the judge's.
+This measures; the screens and the judge judge.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NO_HISTORY: Final = "no history needs them"
 NO_RUN: Final = "no run chose them"
 
 IGNORED: Final = frozenset({CLOCK, RENEWS})
-"""What changes no state without a clock."""
+"""Operations that change no state without a clock."""
 
 Names = tuple[tuple[Any, Any], ...]
 """What of the history is what of the model, sorted: ``("message", "m1-2")`` -> ``"m1"`` and so on."""
@@ -87,7 +87,7 @@ class Tally:
         self.left = 0
 
     def add(self, history: History, seed: int | None = None) -> Followed:
-        """Take in one run, of the program with that seed, and say what it visits."""
+        """Add one run, of the program with that seed, and return what it visits."""
         found = follow(self.survey, history)
         self.passed.update(found.path)
         if seed is not None:
@@ -109,19 +109,19 @@ class Tally:
         return Plan(wanted, self.passed, without, self.seeds)
 
     def left_out(self) -> dict[str, Counter[str]]:
-        """What was not passed, by reason: of each kind of transition how many."""
+        """The transitions not passed: by reason, how many of each kind."""
         hidden = self.hidden()
         reasons = {**hidden, NO_RUN: self.plan(hidden).wanted}
         return {reason: Counter(sorted(map(kind, edges))) for reason, edges in reasons.items()}
 
     @property
     def coverage(self) -> Coverage:
-        """What all runs together visited."""
+        """The coverage of all runs together."""
         return coverage(self.survey.graph, self.passed)
 
 
 def kind(edge: Edge) -> str:
-    """The operation or move, and what came of it, in a few words."""
+    """The operation or move, and its outcome, in a few words."""
     shown = len(edge.answer.messages)
     ended = "error" if edge.answer.errors else f"{shown} shown" if shown else str(edge.answer.status)
     return edge.action.op if edge.action.proc == ENV else f"{edge.action.op} → {ended}"
@@ -234,13 +234,13 @@ class _PathSearch:
         return state in explain(state, action._replace(calm=True), seen)
 
     def _candidates(self, done: int) -> list[tuple[int, Record]]:
-        """The records that may come next: called before every other one to come had returned."""
+        """The records that may come next: those called before any other remaining one returned."""
         left = [n for n in range(len(self.records)) if not done >> n & 1]
         horizon = min((self.returns[n] for n in left), default=FOREVER)
         return [(n, self.records[n]) for n in left if self.calls[n] <= horizon and self._is_next(n, left)]
 
     def _is_next(self, number: int, left: Sequence[int]) -> bool:
-        """Whether nothing is left that was told of a partition before this."""
+        """Whether no earlier event of the partition remains."""
         record = self.records[number]
         return record.op != TELLS or not any(
             other.op == record.op and other.args["partition"] == record.args["partition"]
@@ -248,7 +248,7 @@ class _PathSearch:
         )
 
     def _asks(self, action: Action, record: Record, names: dict[Any, Any]) -> bool:
-        """Whether the record is this action, whatever came of it."""
+        """Whether the record is this action, whatever its outcome."""
         args = record.args
         if action.op != record.op or (args.get("txn") is None) != (action.txn is None):
             return False

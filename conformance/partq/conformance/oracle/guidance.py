@@ -1,4 +1,4 @@
-"""What a history shows of the order of its effects: the static pass before the guided search.
+"""The order of effects as far as the history shows it: the static pass before the guided search.
 
 For each effect an *estimate* of its instant, which orders what is tried first and excludes nothing, and the
 effects that certainly come *before* it, which prunes. Nothing here asks the model.
@@ -23,9 +23,9 @@ from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
 
 REQUIRED: Final = 0
-"""It has to be placed."""
+"""The effect has to be placed."""
 OPTIONAL: Final = 1
-"""It may be left out."""
+"""The effect may be left out."""
 FAILED: Final = 2
 """An unknown send that is never shown: that it failed explains at least as much as that it did not."""
 
