@@ -182,14 +182,14 @@ class Guide:
         return {} if clues is None else colouring(clues, self.known.count, failures)
 
     def _drawn(self, random: Random) -> tuple[list[Estimate], tuple[int, ...]]:
-        """Estimates anywhere within their spans, and half of what most likely happened."""
+        """Draw estimates within their spans, and keep half of the effects that most likely happened."""
         known = self.known
         end = max((estimate.instant for estimate in known.estimates), default=0)
         estimates = [estimate.drawn(random, end) for estimate in known.estimates]
         return estimates, tuple(n for n in known.likely if random.random() < 0.5)
 
     def _disliked(self, random: Random) -> dict[tuple[str, int], int]:
-        """What is held against each place, drawn."""
+        """Draw a penalty for each place."""
         masks = () if self.known.clues is None else self.known.clues.masks
         places = range(self.known.count)
         return {(group, p): random.randrange(self.known.count) for group in masks for p in places}
@@ -205,7 +205,7 @@ class Guide:
 
 
 def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
-    """The kills after which no flow from before them is heard of again, but by refusals."""
+    """The kills after which a flow from before them occurs in refusals only."""
     kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == KILLS}
     bound = {e.action.flow: e.call for e in effects if e.action.op == BINDS}
     heard = [
@@ -249,7 +249,7 @@ def _home(effect: Effect, shown: Mapping[str, int], cfg: Config) -> tuple[int, .
 
 
 def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
-    """Of each partition the assignment events, in the order of their times."""
+    """By partition: its assignment events, in the order of their times."""
     found: dict[int, list[int]] = {}
     for n, effect in enumerate(effects):
         if effect.action.op == TELLS and effect.action.partition in cfg.names:
@@ -260,7 +260,7 @@ def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
 
 
 def _apart(effects: Sequence[Effect], told: Sequence[int]) -> bool:
-    """Whether each came certainly before the next."""
+    """Whether each certainly came before the next."""
     return all(effects[a].ret < effects[b].call for a, b in pairwise(told))
 
 

@@ -1,4 +1,4 @@
-"""Which birth of a message is meant, wherever a history shows one or an argument names one.
+"""Resolves to which birth of a message each appearance in a history, and each argument, refers.
 
 A scheduled message is born twice: when it is scheduled, and with another number when it is activated. Here
 each appearance, and each number that an argument names, gets the name of one birth, as `messages` has them,
@@ -20,14 +20,14 @@ from partq.model.operations import Outcome
 from partq.model.state import FOREVER
 
 READ: Final = frozenset({"PEEK-7", "SCH-6"})
-"""What changes the names of births when it is waived."""
+"""The requirements whose waiver changes the names of births."""
 
 Sends = dict[str, tuple[Record, Message]]
-"""Of each message that was scheduled, and not refused, its send."""
+"""By scheduled message: its send, unless that was refused."""
 
 
 class Ambiguous(Exception):
-    """What is shown may be one birth or another; the text says of which message."""
+    """An appearance may be of more than one birth. The text names the message."""
 
 
 def _schedules(record: Record) -> bool:
@@ -116,7 +116,7 @@ class _Births:
         return apart
 
     def _stored_by(self, send: Record) -> int:
-        """By when what was sent is there, if it is, ns: in a transaction by its end."""
+        """The instant by which a message is stored, if it is, ns: in a transaction, its end."""
         end = self.ends.get(send.args["txn"], send) if "txn" in send.args else send
         return FOREVER if end.ret is None or end.outcome == Outcome.UNKNOWN else end.ret
 
@@ -167,14 +167,14 @@ class _Births:
         return replace(message, id=as_scheduled(message.id)) if message.id in self.sends else message
 
     def _shown(self, record: Record, shown: Delivery) -> Delivery:
-        """What is shown of a scheduled message as its enqueued time says nothing."""
+        """The appearance of a scheduled message, whose enqueued time says nothing."""
         name = self._name(record, shown)
         if name == shown.id:
             return shown
         return shown._replace(id=name, enqueued_at=None if is_scheduled(name) else shown.enqueued_at)
 
     def _about(self, op: str, named: int | Sequence[int]) -> tuple[str, ...]:
-        """The births with these numbers; nothing of one that no message has."""
+        """The births with these numbers; numbers that no message has are left out."""
         seqs = (named,) if isinstance(named, int) else tuple(named)
         unknown = [seq for seq in seqs if seq not in self.names]
         if unknown and self._unnumbered(op):

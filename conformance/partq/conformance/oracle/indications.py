@@ -1,5 +1,4 @@
-"""What messages that complied tell of a rejected history: which requirement is broken where equal keys are in
-two partitions.
+"""Evidence from compliant messages: which requirement is violated if equal keys are in two partitions.
 
 By logic alone each of KEY-1, KEY-2, TXN-8, ROUTE-5, ROUTE-1 and ROUTE-2 may be: the key is not the session
 ID, not the partition key, another one in transactions, given up in an outage, moved by a fault, or does not
@@ -55,7 +54,7 @@ KINDS: Final[Mapping[str, Callable[[Send], bool]]] = {
     "ROUTE-5": _in_outage,
     "TXN-8": _in_transaction,
 }
-"""Of which sends a requirement speaks."""
+"""By requirement: the sends that it concerns."""
 
 
 def contradicted(history: History) -> frozenset[str]:

@@ -1,15 +1,15 @@
 """The judge: does the model explain a whole history?
 
-What no order of a history's effects explains is a violation; what one explains is allowed, whatever a screen
-suspects. The judge is never wrong. When the budget is spent it answers `UNKNOWN` and says how far it
-came; it does so, too, where something is not modelled (`judge_scope`): families, operations, ends of a
-message's life, messages whose way into an entity is not known, IDs sent twice that nothing tells apart.
+A history is rejected if no order of its effects is explained, and accepted if one is, whatever a screen
+suspects. The judge is never wrong. When the budget is spent it answers `UNKNOWN` and says how far it came. It
+gives the same answer where something is not modelled (`judge_scope`): families, operations, ends of a
+message's life, messages of unknown origin in an entity, IDs sent twice that cannot be told apart.
 
-Incomplete searches run first; only their acceptance is used: one that jumps back where it is stuck;
-and with flows, whose partitions are not shown and have to be guessed, a few that try
-likely places alone, each taught by the last. Where these are stuck, excerpts of the history are searched, of
-which only a rejection counts. Then a few start again in orders that are drawn: one wrong guess early may cost
-any time, and another order makes another one.
+Incomplete searches run first; only their acceptance is used: one that jumps back where it is stuck, and with
+flows, whose partitions are not shown and have to be guessed, a few that try likely places alone, each
+learning from the last. If these are stuck, excerpts of the history are searched; only their rejection is
+used. Then a few searches restart in random orders: one wrong guess early may cost any time, and another order
+guesses differently.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from partq.model.departures import Consulted
 from partq.model.state import State
 
 SECONDS: Final = 2.0
-"""How long an entity's history is searched, in seconds of the processor, unless more time is given."""
+"""The default budget for an entity's history, in seconds of processor time."""
 
 GUESSING: Final = 0.6
 """The share of the budget after which hasty searches end."""
@@ -48,38 +48,37 @@ EXCERPTING: Final = 0.8
 """The share of the budget after which searches of excerpts end."""
 
 RESTARTING: Final = 0.9
-"""The share of the budget after which searches in orders that are drawn end."""
+"""The share of the budget after which searches in random orders end."""
 
 ATTEMPTS: Final = 6
-"""How many hasty searches there are at the most where flows hide partitions."""
+"""The limit of hasty searches where flows hide partitions."""
 
 NODES: Final = 4
-"""How many nodes for each effect one of them visits."""
+"""Nodes per effect of one hasty search."""
 
 JUMPING: Final = 2
-"""How many nodes for each effect a search visits that jumps back, if others follow in orders that are
-drawn."""
+"""Nodes per effect of a search that jumps back, if restarts follow."""
 
 RESTARTS: Final = 4
-"""How many follow at the most. With flows none: there it is places that are guessed, more than orders."""
+"""The limit of restarts. None with flows: there the guesses are places, more than orders."""
 
 ALONE: Final = 8
-"""How many nodes for each effect it visits if none follow."""
+"""Nodes per effect of a search that jumps back, if no restarts follow."""
 
 EXCERPT: Final = 20
-"""How many nodes for each effect the search of an excerpt visits."""
+"""Nodes per effect of the search of an excerpt."""
 
 AGAIN: Final = 3
-"""So many of the excerpts that were rejected with something else waived are searched first."""
+"""How many excerpts that were rejected under another waiver are searched first."""
 
 PERSISTING: Final = 0.75
-"""The share of the budget of a second look after which its searches in orders that are drawn end."""
+"""The share of a second look's budget after which its searches in random orders end."""
 
 ROUND: Final = 4
-"""So many of these visit equally many nodes, the next ones twice as many."""
+"""How many of these have equal budgets of nodes; the next ones have twice as many."""
 
 PATIENCE: Final = 100
-"""After so many nodes without progress a hasty search jumps back. Every limit is by as many nodes longer."""
+"""Nodes without progress after which a hasty search jumps back. Every limit is longer by as many."""
 
 
 OVER_BUDGET: Final = "over the budget"
@@ -96,7 +95,7 @@ ORDER_OPEN: Final = (
 
 
 class Judged(StrEnum):
-    """What the judge says of a history."""
+    """The judge's answer on a history."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -194,7 +193,7 @@ class _Budget:
         return found
 
     def is_spent(self, share: float) -> bool:
-        """Whether that share of it is."""
+        """Whether that share of the budget is spent."""
         over = self.nodes is not None and self.spent >= int(share * self.nodes)
         return over or thread_time() > self.began + share * self.seconds
 
@@ -231,7 +230,7 @@ def _judge_entity(
 
 
 def _guessed(question: Question, budget: _Budget) -> Found | None:
-    """The acceptance by a search that tries likely places alone, or None."""
+    """An acceptance by a search that tries likely places alone, or None."""
     guide = Guide(question.known(True))
     tried: set[frozenset[tuple[str, int]]] = set()
     for _ in range(ATTEMPTS):
@@ -283,7 +282,7 @@ def _refuted(question: Question, stuck: Found, budget: _Budget) -> Found | None:
 
 
 def _searched(excerpt: Excerpt, question: Question, budget: _Budget) -> tuple[Found, frozenset[str]]:
-    """What the search of the excerpt finds, and what was waived or `Consulted` in it."""
+    """The result of the search of the excerpt, and the requirements waived or `Consulted` in it."""
     start, known = beginning(excerpt, question.start)
     guidance = Guide(Known(excerpt.effects, known)).guidance()
     return budget.search(start, excerpt.effects, guidance, EXCERPTING, EXCERPT), start.cfg.waived
@@ -298,7 +297,7 @@ def _narrow(whole: Consulted, excerpt: frozenset[str], unseen: Iterable[str]) ->
 
 
 def _restarted(question: Question, guide: Guide, budget: _Budget) -> Found | None:
-    """What a search finds that jumps back, in an order that is drawn, the same ones each time; None where all
+    """The result of a search that jumps back, in a random order, seeded alike each time; None where all
     are stuck."""
     random = Random(0)
     for _ in range(RESTARTS):
@@ -347,7 +346,7 @@ def _judgement(found: Found, budget: _Budget, operations: int) -> Judgement:
 
 
 def _gave_up(found: Found, budget: _Budget, operations: int) -> str:
-    """That there is no answer, at which end of the budget, and how far the search came."""
+    """The judgement `UNKNOWN`: which budget was spent, and how far the search came."""
     late = thread_time() > budget.began + budget.seconds
     end = f"{budget.seconds:g} s and {budget.spent:,} nodes" if late else f"{budget.spent:,} nodes"
     return f"no answer after {end}: {len(set(found.path)):,} of {operations:,} operations explained"

@@ -1,4 +1,4 @@
-"""What the exact judge does not judge: what the model does not know, and what is not known of a history."""
+"""The limits of the exact judge: what is not modelled, and histories that leave too much unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from partq.model.profiles import Entity, Profile, profile
 
 
 def unmodelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:
-    """What happened to the entity that the model does not know, if anything did."""
+    """What happened to the entity that is not modelled, if anything did."""
     if _starts_at_unknown(header, records):
         return "a peek starts at a number, and not every message is shown with one"
     family = profile(header.profile)
@@ -47,7 +47,7 @@ def _unpromised(family: Profile, record: Record) -> str | None:
 
 
 def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -> str | None:
-    """Why it is not known what the entity holds, if it is not."""
+    """Why the entity's messages are of unknown origin, if they are."""
     if name in everything.topics:
         return "topics are not modelled"
     own = {message.id for record in mine for message in record.args.get("messages", ())}

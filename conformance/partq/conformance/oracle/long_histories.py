@@ -1,8 +1,8 @@
 """The judge on histories of any length: the whole first, then its excerpts.
 
-The whole of a long history is accepted by the straightest search, or that is stuck where something is wrong,
-and what else it tries takes all its time. So after a short budget each excerpt (`cuts`) is judged by itself:
-one that is rejected is enough to reject the whole. Only then the whole has the rest of its budget.
+The straightest search either accepts a long history or is stuck at the violation, and everything else that it
+tries takes all its time. So after a short budget each excerpt (`cuts`) is judged by itself: one that is
+rejected is enough to reject the whole. The whole is searched with the rest of the budget last.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
 
 SHORT: Final = 300
-"""Records of the longest history that is judged as a whole alone."""
+"""Records of the longest history that is judged without excerpts."""
 
 STRAIGHT: Final = 3
-"""How many nodes for each record the whole has before."""
+"""Nodes per record for the whole before its excerpts."""
 
 WHOLE: Final = 30_000
 """Records of the longest history that is searched as a whole: each node remembers what was done before."""
@@ -38,7 +38,7 @@ SOME: Final = 100
 """How many nodes an excerpt has: so many for each of its records, and some."""
 
 SEVERAL: Final = 3
-"""So many rejected excerpts tell together what is violated."""
+"""How many rejected excerpts are blamed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def judge_any(
 
 
 def _first(reading: Reading, seconds: float, nodes: int | None, tell: Tell) -> Judgement:
-    """What the straightest way through the whole comes to."""
+    """The result of the straightest search of the whole."""
     length = len(reading.history)
     if length > WHOLE:
         why = f"too long to be searched as a whole ({length:,} operations)"
@@ -141,7 +141,7 @@ def _near_first(sets: Sequence[Ids], near: Ids) -> Iterable[Ids]:
 
 
 def rejection_of(excerpt: History, whole: History) -> Judgement:
-    """What the judge says of an excerpt of that history: only a rejection counts."""
+    """Judge an excerpt of that history: only a rejection is used."""
     nodes = EACH * len(excerpt) + SOME
     return judge(excerpt, late=lateness(whole), waived=spared(whole), nodes=nodes)
 

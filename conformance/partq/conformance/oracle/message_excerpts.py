@@ -1,7 +1,7 @@
-"""Excerpts of a history: what happened to a few of its messages.
+"""Excerpts of a history: the effects on a few of its messages.
 
-What explains the whole explains the excerpt: there are fewer messages to be in the way of others. A peek that
-continues the last one tells of others, too, and is left out. A transaction is there as a whole or not at all.
+Every explanation of the whole explains the excerpt: fewer messages are in the way of others. A peek that
+continues the last one depends on others, too, and is left out. A transaction is kept whole or left out.
 What messages that are left out may have done to others is waived (`excerpts.LEFT_OUT`), and so is what only
 flows tell where these are left out (`excerpts.FLOWLESS`).
 """
@@ -18,7 +18,7 @@ from partq.model.messages import as_active, births_of, message_id
 from partq.model.operations import Outcome
 
 LARGEST: Final = 6
-"""How many messages an excerpt is about, at the most, but for those of its transactions."""
+"""The limit of messages in an excerpt, besides those of its transactions."""
 
 Ids = frozenset[str]
 
@@ -52,7 +52,7 @@ class _Whole(NamedTuple):
 
     @classmethod
     def of(cls, effects: Sequence[Effect]) -> Self:
-        """Those of a history."""
+        """Index a history."""
         return cls(effects, held_messages(effects), copies_of(effects))
 
 
@@ -76,12 +76,12 @@ def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) 
 
 
 def without_flows(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """The effects but for those by which flows come, go and are given partitions."""
+    """The effects without flows' binds and unbinds and assignment events."""
     return tuple(effect for effect in effects if effect.action.op not in FLOWS)
 
 
 def _names(effects: Sequence[Effect], ids: Ids) -> frozenset[int]:
-    """What the partitions of these messages are called; none where that is not always shown."""
+    """The names of these messages' partitions; none unless each is shown."""
     shown = [(one.id, name_of(one)) for effect in effects for one in effect.observed.messages]
     mine = {name for id, name in shown if id in ids}
     if None in mine or {as_active(id) for id in ids} - {as_active(id) for id, _ in shown}:
@@ -112,7 +112,7 @@ def _births(ids: Iterable[str], copies: Mapping[str, Ids]) -> set[str]:
 
 
 def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
-    """What is about no message, or stores one. What was refused did nothing, but to its transaction."""
+    """An effect on no message, or one that stores one. A refused one affected its transaction only."""
     if effect.action.messages and ids.isdisjoint(message.id for message in effect.action.messages):
         return None
     refused = effect.observed.status != Outcome.OK and effect.action.txn is None

@@ -1,6 +1,6 @@
-"""Excerpts of a history: what happened in some of its partitions, where these are shown.
+"""Excerpts of a history: the effects in some of its partitions, where these are shown.
 
-What is shown to be in other partitions is left out. Partitions that one transaction or settlement touches
+Effects shown to be in other partitions are left out. Partitions that one transaction or settlement touches
 stay together. A send that is left out may have been tried in a partition that was down first, and have used
 up a number there (SEQ-4): in the excerpt it is one that failed.
 """
@@ -18,7 +18,7 @@ Places = frozenset[int]
 
 
 def by_partitions(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[Effect, ...]]:
-    """An excerpt for each set of partitions that nothing ties to others."""
+    """An excerpt for each set of partitions that is independent of the others."""
     places = _places(effects, cfg)
     hidden = _hidden(effects, places)
     groups = _tied((*places, hidden))
@@ -49,7 +49,7 @@ def _places(effects: Sequence[Effect], cfg: Config) -> list[Places]:
 
 
 def _beside_copies(effect: Effect, of_id: Mapping[str, Places]) -> Places:
-    """Where the messages of the IDs that are sent are shown."""
+    """The positions where messages with the IDs sent are shown."""
     return frozenset[int]().union(*(of_id.get(message_id(m.id), ()) for m in effect.action.messages))
 
 
@@ -101,6 +101,6 @@ def _excerpt(
 
 
 def _failed(send: Effect) -> Effect:
-    """The send as one of unknown outcome of which nothing is shown."""
+    """The send, as one of unknown outcome whose messages are never shown."""
     observed = send.observed._replace(status=Outcome.OK, messages=())
     return send._replace(observed=observed, doubt=MAYBE, ret=FOREVER)

@@ -1,4 +1,4 @@
-"""In which partition a message may be, where partitions are not shown: what deliveries to flows say of it.
+"""The partitions a message may be in where none is shown, from deliveries to flows.
 
 A flow is handed what is in its partitions, and assignment events say which these were. Equal keys live
 together. From both follow, for each group of messages that share a partition, the partitions that are
@@ -22,14 +22,14 @@ from partq.model.routing.norm import keys_of
 from partq.model.state import FOREVER, Config
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})
-"""What keeps equal keys together; waived, each message is by itself."""
+"""Rules that keep equal keys together; if one is waived, each message is a group of its own."""
 
 ROUNDS: Final = 100
-"""How often each group may move to a better place."""
+"""The limit of moves of each group to a better place."""
 
 
 Span = tuple[int, int]
-"""From when to when, ns."""
+"""An interval, ns."""
 
 NEVER: Final[Span] = (FOREVER, FOREVER)
 
@@ -76,7 +76,7 @@ class Clues(NamedTuple):
 
 
 def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
-    """The clues in these effects."""
+    """Collect the clues in these effects."""
     groups = {message.id: _group(message, cfg) for effect in effects for message in effect.action.messages}
     deliveries = sorted(_deliveries(effects, groups), key=lambda d: (d.received[1], d.record, d.rank))
     masks = dict.fromkeys(groups.values(), (1 << len(cfg.names)) - 1)
@@ -136,7 +136,7 @@ class _Choice:
                 self.pauses.setdefault(group, []).append((number, p))
 
     def place(self, group: str) -> None:
-        """Put the group where the least is against it."""
+        """Put the group into the partition with the least against it."""
         load, mask = self.load, self.clues.masks[group]
         allowed = [p for p in range(len(load)) if mask >> p & 1] or range(len(load))
         best = min(allowed, key=partial(self._against, group))
@@ -194,7 +194,7 @@ def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterato
 
 
 def _told(effects: Sequence[Effect], cfg: Config) -> dict[int, list[Effect]]:
-    """Of each partition, by its position, its assignment events in their order."""
+    """By position of a partition: its assignment events in their order."""
     told: dict[int, list[Effect]] = {}
     for effect in effects:
         if effect.action.op == TELLS and effect.action.partition in cfg.names:
@@ -203,7 +203,7 @@ def _told(effects: Sequence[Effect], cfg: Config) -> dict[int, list[Effect]]:
 
 
 def _ownership(told: Mapping[int, Sequence[Effect]], cfg: Config) -> dict[str, list[Owned]]:
-    """By flow what it may have owned, and when."""
+    """By flow: the partitions it may have owned, and when."""
     owned: dict[str, list[Owned]] = {}
     for position, events in told.items():
         for index, effect in enumerate(events):

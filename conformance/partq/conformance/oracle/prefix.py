@@ -11,7 +11,7 @@ from partq.model.operations import CONNECTION_LOST, Outcome
 
 
 def prefix(history: History, instant: int) -> History:
-    """What was known at that instant: what was called later is left out, what had not returned is unknown."""
+    """The history as of that instant, without later calls; operations under way are of unknown outcome."""
     records = (_until(record, instant) for record in history.records if record.call <= instant)
     return History(history.header, tuple(records))
 
@@ -24,8 +24,8 @@ def _until(record: Record, instant: int) -> Record:
 
 
 def shortest_rejected(history: History, is_rejected: Callable[[History], bool]) -> History:
-    """The shortest prefix that is rejected, by bisection: what is wrong stays wrong, whatever comes later.
-    The history itself has to be rejected."""
+    """The shortest rejected prefix, by bisection: a violation stays one, whatever comes later. The history
+    itself has to be rejected."""
     instants = sorted({record.ret for record in history.records if record.ret is not None})
     low, high = 0, len(instants)
     shortest = history

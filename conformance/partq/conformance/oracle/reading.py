@@ -1,9 +1,8 @@
 """One reading of a history, made once, which judge, blame and second looks share.
 
-Of each entity its records are checked, normalised, named by births and taken apart into effects, and what
-these show of their order is worked out (`guidance.Known`). What the model is not asked about is answered
-here: what no client sent (RCV-1), and more partitions than the entity has (SEQ-2; REB-13 where events tell of
-them).
+For each entity the records are checked, normalised, named by births and split into effects, and the order
+that these show is derived (`guidance.Known`). Some violations are found here, without the model: a message
+that no client sent (RCV-1), more partitions than the entity has (SEQ-2; REB-13 where events tell of them).
 
 What a waiver changes about the reading: the rules of `identity.READ` change names of births, those of
 `effects.READ` effects, those of `dead_letters.READ` what came to the dead-letter queue and when, those of
@@ -39,14 +38,14 @@ from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
 
 RULES: Final = identity.READ | taking_apart.READ | dead_letters.READ
-"""What changes the effects when it is waived."""
+"""The requirements whose waiver changes the effects."""
 
 PUNCTUAL: Final = SECOND // 1000
-"""ns by which timers may be late in a simulation."""
+"""The lateness of timers in a simulation, ns."""
 
 
 class Unanswerable(Exception):
-    """The model is not asked: the text says why not."""
+    """The model cannot be asked. The text says why not."""
 
 
 class Impossible(Exception):
@@ -82,19 +81,19 @@ class Question(NamedTuple):
 
 
 class Reading:
-    """One history, read. Nothing is read before it is asked for."""
+    """One history, read lazily."""
 
     def __init__(self, history: History) -> None:
         self.history = history
 
     @classmethod
     def of(cls, history: History | Reading) -> Reading:
-        """The reading of the history, if it is not one already."""
+        """Read the history, unless it is a reading already."""
         return history if isinstance(history, Reading) else cls(history)
 
     @cached_property
     def entities(self) -> tuple[EntityReading, ...]:
-        """What happened to each entity."""
+        """The reading of each entity."""
         everything = ByEntity(self.history)
         return tuple(EntityReading(everything, name) for name in everything.components)
 
@@ -176,7 +175,7 @@ class EntityReading:
 
     @cached_property
     def _in_two_queues(self) -> tuple[Record, ...]:
-        """The records with what is of the dead-letter queue told apart."""
+        """The records, with those of the dead-letter queue told apart."""
         return self._records if self.dead is None else in_two_queues(self.family, self._records, self.dead)
 
     def _named(self, waived: frozenset[str]) -> tuple[Record, ...]:
@@ -228,7 +227,7 @@ class EntityReading:
 
 @contextmanager
 def _unanswerable() -> Iterator[None]:
-    """Raises `Unanswerable` where it is ambiguous what is shown."""
+    """Raises `Unanswerable` for an ambiguous appearance."""
     try:
         yield
     except Ambiguous as error:

@@ -1,4 +1,4 @@
-"""What each operation is to the judge, in one place: nothing else that judges names an operation.
+"""The role of each operation in judging, in one place: no other module of the oracle names an operation.
 
 A *role* says how an effect is split into partitions (`effects`), what an excerpt about a few messages has of
 it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). Properties of the
@@ -30,7 +30,7 @@ class Role(Enum):
     LOOK = auto()
     """It shows messages, and changes nothing of them."""
     SETTLEMENT = auto()
-    """It names locks."""
+    """It names locks of messages."""
     END = auto()
     """Of a transaction."""
     FLOW = auto()
@@ -56,7 +56,7 @@ ROLES: Final[Mapping[str, Role]] = {
     **dict.fromkeys(("bind", "unbind", "assignment"), Role.FLOW),
     "drained": Role.DRAINED,
 }
-"""The others have none: faults, time, connections, the begin of a transaction."""
+"""By operation. Faults, time, connections and the begin of a transaction have none."""
 
 
 def by_role(table: Mapping[Role, T]) -> dict[str, T]:
