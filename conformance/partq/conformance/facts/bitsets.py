@@ -1,7 +1,4 @@
-"""Sets that change over time, as bits: made once, asked for any stretch of time.
-
-What the bits mean is their users' business.
-"""
+"""Sets that change over time, as bits: built once, queried for any interval."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class Bitsets:
                 self.masks.append(mask)
 
     def over(self, first: int, last: int) -> int:
-        """What was in the set at some instant from ``first`` to ``last``."""
+        """The bits that were in the set at some instant from ``first`` to ``last``."""
         times = self.times
         k = bisect_right(times, first)
         mask = self.masks[k - 1] if k else 0

@@ -1,8 +1,8 @@
-"""Where each message can have been, by the flows through which it was delivered.
+"""The partitions each message can have been in, by the flows through which it was delivered.
 
 With flows a client never sees a partition. But a delivery comes from a partition that was `ready` for the
-receiving flow at some instant of the receive; a message that was delivered again was in one partition all
-the time. So every message has a set of partitions that it can have been in, as bits.
+receiving flow at some instant of the receive, and a message never changes its partition. So every message has
+a set of partitions that it can have been in, as bits.
 
 Shared by the screens; reached by ``facts.derive(Paths)``. Nothing here judges.
 """
@@ -24,7 +24,7 @@ from partq.conformance.history import Record
 from partq.model.operations import Outcome
 
 ANYWHERE: Final = -1
-"""The set of all partitions, for a message of which nothing is known."""
+"""The set of all partitions, for a message without evidence."""
 
 
 class Path:
@@ -142,8 +142,8 @@ class Paths:
         )
 
     def _free_spells(self, path: Path) -> Iterator[tuple[int, Record]]:
-        """Since when the message was there for anybody, and which receive took it: after its send, and when
-        its partition came to another flow."""
+        """Since when the message was available, and which receive took it: after its send, and after its
+        partition came to another flow."""
         sent, before = path.life.record, path.life.deliveries[0]
         if sent.ret is not None and sent.outcome == Outcome.OK:
             yield max(sent.ret, self._last_move(before.record)), before.record

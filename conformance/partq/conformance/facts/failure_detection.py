@@ -1,4 +1,4 @@
-"""When a broker notices that a client has gone without a word, as far as its events show."""
+"""When a broker detects that a client has left without a goodbye, as far as its events show."""
 
 from __future__ import annotations
 

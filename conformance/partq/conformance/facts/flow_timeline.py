@@ -57,8 +57,8 @@ class FlowSession:
         return self.bind.call <= time <= self.certain_end
 
     def close(self, record: Record, certain: bool, noticed: int | None = None) -> None:
-        """Note what ended it, or may have. ``noticed``: when it certainly had, if not by the record's
-        return."""
+        """Note the record that ended it, or may have. ``noticed``: when it certainly had ended, if not by the
+        record's return."""
         if self.end is None:
             self.end = record
             self.possible_end = record.call
@@ -124,7 +124,7 @@ class Assignment:
 
 
 class Change(NamedTuple):
-    """Something that may set off a rebalance. ``ret`` is `FOREVER` where it may still happen later."""
+    """A change that may trigger a rebalance. ``ret`` is `FOREVER` if it may still happen later."""
 
     call: int
     ret: int
@@ -190,7 +190,7 @@ class FlowTimeline:
 
     @property
     def everything(self) -> int:
-        """The mask of all partitions that were ever spoken of."""
+        """The mask of all partitions that any event names."""
         return (1 << len(self.bits)) - 1
 
     def episodes(self, facts: Facts) -> Iterator[RebalanceEpisode]:
@@ -222,7 +222,7 @@ class FlowTimeline:
         return self._partings[at] if at < len(self._partings) else None
 
     def _rank(self, partitions: int) -> None:
-        """Who is a standby. Binds that overlap may have come in any order."""
+        """Find the standbys. Binds that overlap may have come in any order."""
         open_sessions: list[FlowSession] = []
         for n, session in enumerate(self.sessions):
             begin, end = session.bind.call, returned(session.bind)

@@ -1,7 +1,7 @@
-"""A history's facts, indexed once for all screens: who sent what, who saw it, which locks, which faults.
+"""A history's facts, indexed once for all screens: sends, appearances, locks, faults.
 
-Only what clients can see, plus the environment events. Nothing is judged and nothing guessed: a
-message's partition is known where the broker showed it, and not otherwise.
+From what clients can see, and the environment's events. Nothing is judged or guessed: a message's partition
+is known only if the broker showed it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ RET: Final = attrgetter("ret")
 
 
 class Interval(NamedTuple):
-    """A stretch of time in which something was down. It may have begun as early as ``start`` (the call of
+    """An interval in which something was down. It may have begun as early as ``start`` (the call of
     the fault) and it was certainly down from ``certain_start`` to ``certain_end`` (the call of the
     repair)."""
 
@@ -118,7 +118,7 @@ class Txn:
         self.settlements: list[Record] = []
 
     def add_end(self, record: Record) -> None:
-        """Take in a commit or a rollback. What comes after an end that was ok ends nothing (TXN-10)."""
+        """Add a commit or a rollback. One after an end that was ok ends nothing (TXN-10)."""
         self.ends.append(record)
         if self.first_ok is None and record.outcome == Outcome.OK:
             self.first_ok = record
@@ -135,11 +135,11 @@ class Txn:
 
     @property
     def over(self) -> Record | None:
-        """The end that was ok, after which nothing in the transaction succeeds; None if it is not known."""
+        """The end that was ok, after which nothing in the transaction succeeds; None if unknown."""
         return None if self.reused else self.first_ok
 
     def is_late(self, record: Record) -> bool:
-        """Whether the operation was called when the transaction was over: what it does is TXN-10's alone."""
+        """Whether the operation was called after the transaction was over: only TXN-10 speaks of it."""
         over = self.over
         return over is not None and over.ret is not None and record.call > over.ret
 
@@ -222,7 +222,7 @@ class Facts:
         self._index()
 
     def derive(self, make: Callable[[Facts], T]) -> T:
-        """What ``make`` says of these facts: made once, then shared by all screens that ask for it."""
+        """The result of ``make`` on these facts: computed once, then shared by all screens."""
         derived = self._derived
         if make not in derived:
             derived[make] = make(self)
@@ -230,7 +230,7 @@ class Facts:
         return known
 
     def forget(self) -> None:
-        """Drop what was derived. It refers back to these facts; only a collection would free either."""
+        """Drop what was derived. It refers back to these facts; only the collector would free the cycle."""
         self._derived.clear()
 
     def saw(self, id: str) -> bool:
@@ -376,7 +376,7 @@ def facts_of(history: History) -> list[Facts]:
 
 
 def _relate(found: Mapping[str, Facts], topics: Collection[str]) -> None:
-    """Tell the entities of one history what was sent to the others."""
+    """Note in each entity's facts what was sent to the others."""
     elsewhere = frozenset(chain.from_iterable(facts.by_id for facts in found.values()))
     for name, facts in found.items():
         facts.elsewhere = elsewhere
@@ -390,7 +390,7 @@ def _relate(found: Mapping[str, Facts], topics: Collection[str]) -> None:
 
 
 def _answered(record: Record) -> int:
-    """When what has an answer returned."""
+    """The return of an operation that has an answer."""
     return FOREVER if record.ret is None else record.ret
 
 

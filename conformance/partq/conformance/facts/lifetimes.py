@@ -1,7 +1,7 @@
-"""One fold of each message's lifetime: its send, its deliveries and peeks, and from when on it was there.
+"""The lifetime of each message: its send, its deliveries and peeks, and from when on it was stored.
 
-A message is followed if its ID was sent once and nothing but clients' operations changes what becomes of it;
-of the others `Lifetimes.left_out` says why they are not. Shared by the screens; reached by
+A message is followed if its ID was sent once and only clients' operations affect it; for the others
+`Lifetimes.left_out` says why they are not. Shared by the screens; reached by
 ``facts.derive(Lifetimes)``. Nothing here judges.
 """
 
@@ -66,7 +66,7 @@ class Lifetime(Struct, eq=False, gc=False):
 
     @property
     def removal(self) -> Removal:
-        """What may have removed it, by its deliveries and the settlements of their locks."""
+        """The operations that may have removed it: its deliveries, and the settlements of their locks."""
         answered = tried = certain = FOREVER
         last = self.appearances[-1].call if self.appearances else -1
         for seen in self.deliveries:
@@ -88,7 +88,7 @@ class Lifetime(Struct, eq=False, gc=False):
 
 
 class Removal(Struct, frozen=True, gc=False):
-    """What may have removed a message.
+    """The operations that may have removed a message.
 
     ``answered``: the earliest call of what removes it, and was answered so · ``tried``: that of a removal
     that was not · ``certain``: the return of what certainly removed it, outside transactions; `FOREVER`:
@@ -160,7 +160,7 @@ def scheduled(sent: Sent) -> bool:
 
 
 def _left_out(facts: Facts, sends: Sequence[Sent]) -> str | None:
-    """Why a message with these sends is not followed; None: it is."""
+    """Why a message with these sends is not followed; None if it is."""
     if len(sends) > 1:
         return SENT_TWICE
     sent, message = sends[0], sends[0].message
@@ -177,7 +177,7 @@ def _left_out(facts: Facts, sends: Sequence[Sent]) -> str | None:
 
 
 def _end(facts: Facts) -> int:
-    """When the last operation was over, as far as it is known."""
+    """The last known return of an operation."""
     return max(record.call if record.ret is None else record.ret for record in facts.records)
 
 
@@ -189,7 +189,7 @@ def _accepted(facts: Facts, record: Record) -> int:
 
 
 def _place(facts: Facts, life: Lifetime) -> None:
-    """Take in what the first appearance shows."""
+    """Note what the first appearance shows."""
     first = life.appearances[0]
     delivery = first.delivery
     life.seq = delivery.seq

@@ -23,7 +23,7 @@ _DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"
 
 
 class Intervals:
-    """Stretches of time, asked for the first that touches an instant. `O(log n)` a question."""
+    """Intervals, queried for the first that touches an instant, in `O(log n)`."""
 
     __slots__ = ("_ends", "_intervals", "_reach", "_starts")
 
@@ -42,7 +42,7 @@ class Intervals:
         return self._starts[at] if at < len(self._starts) else FOREVER
 
     def intervals(self) -> Iterable[tuple[int, int]]:
-        """Them all."""
+        """All intervals."""
         return self._intervals
 
     def begun(self, by: int) -> int:
@@ -170,7 +170,7 @@ class Locks:
             self._settle(seen)
 
     def _settle(self, seen: Observation) -> None:
-        """Take in the settlements of its lock."""
+        """Apply the settlements of its lock."""
         for settlement in seen.settlements:
             if settlement.outcome != Outcome.ERROR:
                 seen.held_until = min(seen.held_until, settlement.call)
@@ -297,7 +297,7 @@ def _first(intervals: Mapping[T, Intervals], own: T, common: T, since: int) -> i
 
 
 def _departures(facts: Facts) -> dict[str, Intervals]:
-    """By client: when it left or may have been cut off; under "" what hit nobody in particular."""
+    """By client: when it left or may have been cut off; under "" faults that hit no particular client."""
     intervals: dict[str, list[tuple[int, int]]] = {}
     for record in facts.flows:
         if record.op in ("unbind", "disconnect") and record.outcome != Outcome.ERROR:

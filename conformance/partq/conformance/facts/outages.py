@@ -1,4 +1,4 @@
-"""When partitions, and the broker as a whole, were down: questions about stretches of time.
+"""When partitions, and the broker as a whole, were down: queries about intervals.
 
 Shared by the screens; reached by ``facts.derive(Outages)``. A broker that was killed has no partition
 up. Nothing here judges.
@@ -46,8 +46,8 @@ class Outages:
         return not self.some_certainly_down(start, end) and not self._dead.cover(start, end)
 
     def between_repairs(self, time: int) -> tuple[int, int]:
-        """From when to when nothing was brought back: the end of the last repair before that instant (-1:
-        there was none) and the beginning of the next."""
+        """The interval without repairs around that instant: from the end of the last repair before it (-1:
+        none) to the beginning of the next."""
         last, following = bisect_left(self._ends, time), bisect_left(self._repairs, time)
         until = self._repairs[following] if following < len(self._repairs) else FOREVER
         return self._ends[last - 1] if last else -1, until

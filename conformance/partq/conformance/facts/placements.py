@@ -1,7 +1,7 @@
-"""Which numbers and partitions the broker showed, and what is odd about them.
+"""The numbers and partitions that the broker showed, and anomalies among them.
 
-Where a single message is, its lifetime says (`facts.lifetimes`). Shared by the screens; reached by
-``facts.derive(Placements)``. Nothing here judges; oddities are noted for the screen that owns them.
+`facts.lifetimes` has the place of a single message. Shared by the screens; reached by
+``facts.derive(Placements)``. Nothing here judges; anomalies are noted for the screen that owns them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Placements:
             self.names.clear()
 
     def _note(self, seen: Sequence[Observation], followed: bool) -> None:
-        """Take in all appearances of one message, in order of calls."""
+        """Add all appearances of one message, in order of calls."""
         numbers, names, first_seq, renumbered = self.numbers, self.names, None, False
         before = len(self.unnumbered)
         for one in seen:

@@ -1,7 +1,4 @@
-"""What one record says: over which time it may have taken effect.
-
-Shared by facts and screens. Nothing here judges.
-"""
+"""The interval in which a record may have taken effect. Shared by facts and screens."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ def returned(record: Record) -> int:
 
 
 def span(record: Record) -> tuple[int, int]:
-    """From its call to its return; `FOREVER` if it never returned."""
+    """The record's call and return; `FOREVER` if it never returned."""
     return record.call, returned(record)
 
 
