@@ -26,7 +26,7 @@ SCREEN_LIMIT = 60.0
 
 
 SOON = 1e-6
-"""Seconds until a timer ends that should have ended while it was put off."""
+"""Seconds until the end of a timer that should have ended while it was suspended."""
 
 
 class ScreenTimeout(Exception):
@@ -45,7 +45,7 @@ def inspect(history: History, screens: Sequence[Screen] = ALL, limit: float = SC
 
 
 def _inspected(history: History, screens: Sequence[Screen], exempt: Set[str], limit: float) -> Inspection:
-    """What these screens say of every entity. The facts are gone when it returns."""
+    """The reports of these screens on every entity. The facts are dropped when it returns."""
     inspection = Inspection()
     records = named_by_numbers(history.records, profile(history.header.profile))
     with _alarm(limit) as alarm:
@@ -112,12 +112,12 @@ class _Alarm:
         self.meant = False
 
     def start(self) -> None:
-        """Give it all the seconds from now on."""
+        """Restart the limit."""
         self.since = monotonic()
         self.meant = True
 
     def ended(self, signum: int, frame: FrameType | None) -> None:
-        """The handler of its signal."""
+        """Handle the timer's signal."""
         left = self.since + self.seconds - monotonic() if self.meant else self.seconds
         if left <= 0:
             raise ScreenTimeout(f"no verdict within {self.seconds:g} s")

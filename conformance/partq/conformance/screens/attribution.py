@@ -1,4 +1,4 @@
-"""One ID for one anomaly: who owns what several requirements could claim; and what several screens ask.
+"""One requirement for one anomaly that several could claim; and queries that several screens share.
 
 | anomaly | owner |
 |---|---|

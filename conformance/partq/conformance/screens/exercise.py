@@ -1,4 +1,4 @@
-"""What counts how often a history exercises a rule: a row of `exercised`, here or in a mechanism."""
+"""A row of `exercised`, here or in a mechanism: how to count that a history exercises a rule."""
 
 from __future__ import annotations
 

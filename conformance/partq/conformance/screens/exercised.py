@@ -1,9 +1,8 @@
 """How often a history exercises a rule, without a detector: a table, rule -> what is counted, with the rows
 of mechanisms (their `reading`).
 
-A rule with a row here needs no screen. What is counted is a property of operations and of what they were
-answered. Where no screen looks for what breaks the rule, the count is one only in histories that the judge
-accepts (`evaluation.decision`): otherwise nobody has looked. Nothing here finds anything.
+A rule with a row here needs no screen. The counts are of operations and their answers. If no screen checks
+the rule, only histories that the judge accepts count (`evaluation.decision`). Nothing here finds violations.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
-    """Count what the history exercises of every rule of the table."""
+    """Count how often the history exercises each rule of the table."""
     report = Report()
     if facts.peeks:
         _count(facts, report, PEEKS)
@@ -111,7 +110,7 @@ PEEKS: Final[Mapping[str, Exercise]] = {
 }
 _GIVEN: Final = [*given("reading", "EXERCISED").values()]
 EXERCISED: Final = {**PEEKS, **{rule: exercise for table in _GIVEN for rule, exercise in table.items()}}
-"""Rule -> what exercises it."""
+"""Rule -> its row."""
 
 
 SCREEN: Final = Screen(

@@ -1,9 +1,8 @@
-"""Peeks held against a partition's messages by number: what they pass over though it certainly was there and
-no lock can have hidden it (PEEK-1, PEEK-2, PEEK-4, PEEK-5); and answers that are wrong by themselves.
+"""Peeks compared with a partition's messages by number: messages passed over though they certainly were there
+and not hidden by a lock (PEEK-1, PEEK-2, PEEK-4, PEEK-5); and answers that are wrong by themselves.
 
-What else a peek leaves out or shows (what may be locked or lost, what faults or numbers in disorder may
-explain, a message that is gone, the counts that it changes) the judge alone decides. What exercises these
-rules is counted in `exercised`.
+All else that a peek leaves out or shows is left to the judge: messages possibly locked or lost, effects of
+faults or of numbers in disorder, removed messages, counts that it changes. `exercised` counts these rules.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 
 LOOKED_AT: Final = 64
-"""Of the messages that an answer passes over, so many are looked at, the youngest ones."""
+"""The limit of messages passed over by an answer that are checked: the youngest ones."""
 
 _UPSETS: Final = frozenset({"frontend_lost", "broker_kill", "connection_lost"})
 """Faults that may put any client's cursors back to the start."""
@@ -54,7 +53,7 @@ class Walk(NamedTuple):
 
 
 def check(facts: Facts) -> Report:
-    """What the peeks of this entity pass over."""
+    """Check the peeks of this entity."""
     report = Report()
     if not facts.peeks:
         return report
@@ -73,7 +72,7 @@ def check(facts: Facts) -> Report:
 
 
 def _check_answer(facts: Facts, report: Report, record: Record) -> None:
-    """Not more than asked for (PEEK-4), no message twice (PEEK-5), and no lock (PEEK-6)."""
+    """Not more than requested (PEEK-4), no message twice (PEEK-5), and no lock (PEEK-6)."""
     size, most = len(record.messages), record.args["max"]
     if size > most:
         report.find("PEEK-4", "more than max", (record,), f"{record.proc} asked for {most}, got {size}.")

@@ -1,7 +1,7 @@
-"""What a screen is: a pure function from a history's facts to a report.
+"""A screen: a pure function from a history's facts to a report.
 
 A screen decides its requirements on the whole history, concurrent operations and unknown outcomes
-included, from what clients can see. It finds; `verdict` says what it means.
+included, from what clients can see. It finds; `verdict` weighs the findings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from partq.model.requirements import requirement
 
 @dataclass(slots=True)
 class Report:
-    """What one screen has to say of one history.
+    """One screen's report on one history.
 
     ``exercised``: how often each requirement was exercised (only then can it pass).
     ``ambiguities``: the rules of which one certainly is broken -> why. ``open``: requirement -> why this

@@ -1,4 +1,4 @@
-"""Which screens there are: `ALL`, in the order of the catalogue."""
+"""`ALL` screens, in the order of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Requests refused, faults and what they excuse."""
+"""Refused requests, and the faults that excuse a refusal."""

@@ -1,6 +1,6 @@
-"""Which sends, settlements and renewals are accepted by what is up: ROUTE-5 to ROUTE-8.
+"""Which sends, settlements and renewals succeed while some partition is down: ROUTE-5 to ROUTE-8.
 
-Operations in transactions are left to the judge, and where a message is to `routing.affinity`.
+Operations in transactions are left to the judge, and the partition of a message to `routing.affinity`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def check(facts: Facts) -> Report:
 
 
 class _Faults:
-    """What one entity's operations met. ``refused``: those that no fault that is known of explains."""
+    """The faults that one entity's operations met. ``refused``: those that no known fault explains."""
 
     def __init__(self, facts: Facts, report: Report) -> None:
         self.facts = facts

@@ -22,7 +22,7 @@ INVALID: Final = "invalid_operation"
 
 
 def check(facts: Facts) -> Report:
-    """What was accepted though it had to be refused. Exercised by each that was refused."""
+    """Requests that were accepted though they had to be refused. Exercised by each that was refused."""
     report = Report()
     if applies(facts, "KEY-7"):
         for record in facts.requests:
@@ -41,7 +41,7 @@ def check(facts: Facts) -> Report:
 
 
 def _judge(facts: Facts, report: Report, rule: str, record: Record, *before: Record) -> None:
-    """A request that the rule forbids. ``before``: what makes it so."""
+    """A request that the rule forbids. ``before``: the records because of which it does."""
     if record.outcome == Outcome.OK:
         if rule in ("TXN-2", "TXN-7") or not enlisted_only(facts, record):
             report.find(rule, "accepted", (*before, record), request(record))

@@ -20,7 +20,7 @@ from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import Profile
 
 _NEVER_STORED: Final = frozenset({"KEY-3", "KEY-7", "TXN-1"})
-"""Rules by which a request must be rejected whatever else is the case."""
+"""Rules by which a request must be rejected in any case."""
 
 FIELDS: Final = {
     "body": "body",
@@ -28,12 +28,12 @@ FIELDS: Final = {
     "partition_key": "partition key",
     "properties": "properties",
 }
-"""What a message holds: fields and their names in findings."""
+"""A message's fields, and their names in findings."""
 
 _content: Final = attrgetter("body", "session_id", "partition_key")
 
 LONGEST: Final = 40
-"""Letters of a value in a finding."""
+"""The limit of a value's letters in a finding."""
 
 Unshown = tuple[str, Observation, Sent]
 """A field that was sent and not shown."""
@@ -126,7 +126,7 @@ def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Obse
 
 
 def _difference(family: Profile, message: Message, delivery: Delivery) -> str | None:
-    """What was shown otherwise than sent. What the broker does not show is no difference."""
+    """The fields shown otherwise than sent. A field that the broker does not show is no difference."""
     if delivery.body is not None and delivery.body != message.body:
         return "body"
     session, key = delivery.session_id, delivery.partition_key
@@ -139,7 +139,7 @@ def _difference(family: Profile, message: Message, delivery: Delivery) -> str | 
 
 
 def _shows(delivery: Delivery, field: str) -> bool:
-    """Whether it shows something there. An empty body is a body."""
+    """Whether the appearance shows the field. An empty body is a body."""
     value = getattr(delivery, field)
     return value is not None and (field == "body" or bool(value))
 

@@ -27,7 +27,7 @@ from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
-    """What receives and settlements of this entity show."""
+    """Check the receives and settlements of this entity."""
     report = Report()
     locks = facts.derive(Locks)
     check_content(facts, report)
@@ -78,7 +78,7 @@ def _check_lengths(facts: Facts, report: Report) -> None:
 
 
 def _fell_short(facts: Facts, short: list[Record]) -> int:
-    """How many of these came back short although some message was there and not yet delivered."""
+    """How many of these fell short of the request although some message was there and not yet delivered."""
     waiting = sorted(
         [
             (life.accepted, life.deliveries[0].call)

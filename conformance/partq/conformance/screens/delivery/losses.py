@@ -1,7 +1,7 @@
-"""What was accepted and is missing at the end, though nothing may have removed it: RCV-2; KEY-7 where the
-rest of its batch was seen, TXN-5 where its transaction took effect. Judged after ``drained`` alone.
+"""Messages accepted and missing at the end, though nothing may have removed them: RCV-2; KEY-7 where the rest
+of the batch was seen, TXN-5 where the transaction took effect. Judged only after ``drained``.
 
-What is missing of batches and transactions while a fault, or a plain loss, may be why is left to the judge.
+A missing part of a batch or transaction that a fault, or a plain loss, may explain is left to the judge.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _last(life: Lifetime) -> int:
 
 
 def _plain(record: Record) -> bool:
-    """Accepted alone: its loss is nothing but a loss."""
+    """Whether it was accepted alone, so that its loss can only be RCV-2."""
     return record.outcome == Outcome.OK and "txn" not in record.args and len(record.args["messages"]) == 1
 
 

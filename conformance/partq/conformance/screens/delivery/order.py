@@ -1,8 +1,8 @@
 """First deliveries, in order of their numbers within a partition (RCV-3), in any across partitions (RCV-4).
 
 A message overtakes an older one where its receive returned before the older one's lock can have begun.
-What may have been locked unseen is given the benefit: a front end's cache or a receive of unknown outcome
-held it, and a fault ended that lock without a trace. Numbers that contradict the order of sends are SEQ-3.
+An unseen lock excuses: a front end's cache, or a receive of unknown outcome, may have held a message, and a
+fault ended that lock without a trace. Numbers that contradict the order of sends are SEQ-3.
 Where the order is that of sends, it is `ordering`'s.
 """
 
@@ -101,7 +101,7 @@ class Order:
         return self.shadows and waited >= self.facts.entity.lock_duration
 
     def _sorted(self, group: list[FirstDelivery]) -> list[FirstDelivery]:
-        """By number, in the serial order that survives the roll-over. Numbers borne twice are left out."""
+        """Sort by number, in the serial order that survives the roll-over. Repeated numbers are left out."""
         origin, mask = group[0].place - self.half, self.mask
         if len({first.place for first in group}) < len(group):
             bearers = Counter(first.place for first in group)
@@ -140,7 +140,7 @@ class Order:
 
 
 def _suspicious(in_order: Sequence[FirstDelivery]) -> bool:
-    """Whether one may have overtaken another; nothing needs a closer look otherwise."""
+    """Whether one may have overtaken another: a quick test before the full one."""
     latest = -1
     for first in in_order:
         if first.seen.ret < latest:

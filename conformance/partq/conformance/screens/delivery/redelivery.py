@@ -1,4 +1,4 @@
-"""Messages delivered more than once: exclusive locks (RCV-6), no return of what is finished (RCV-7), the
+"""Messages delivered more than once: exclusive locks (RCV-6), no return of finished messages (RCV-7), the
 delivery count (RCV-9).
 
 One anomaly, one finding: a message that came back after it was finished, or while it was locked, is not
@@ -63,7 +63,7 @@ class Redelivery:
         return False
 
     def _finish(self, seen: Observation) -> Record | None:
-        """What finished the message for good, by way of this delivery."""
+        """The operation that finished the message for good, by this delivery or its lock."""
         if seen.delivery.lock is None:
             return seen.record if seen.record.deletes else None
         for settlement in seen.settlements:
@@ -80,7 +80,7 @@ class Redelivery:
         return not any(kill.start < again.ret and kill.end >= end.call for kill in self.kills)
 
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
-        """True where the return is, or may be, a matter of RCV-7."""
+        """Judge the return; True if RCV-7 is, or may be, the rule it breaks."""
         ret = returned(end)
         if end is first.record:
             certain = [s for s in later if s.call > ret or s.record.deletes]

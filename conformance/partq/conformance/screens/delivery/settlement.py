@@ -1,8 +1,8 @@
 """Settlements and renewals: a lost lock does not settle (RCV-8), one request concerns one partition (RCV-14),
 and the order of completing is free (RCV-11).
 
-What a refused settlement did all the same is seen when the message is missed (`losses.py`); that a lock which
-holds settles, the judge alone decides.
+A refused settlement that took effect shows when the message is missing (`losses.py`); whether a lock that
+holds settles is left to the judge.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _held_through(seen: Observation, record: Record) -> bool:
 
 
 def _out_of_order(facts: Facts) -> int:
-    """How many completions came in another order than their deliveries: that is free (RCV-11)."""
+    """How many completions came in another order than their deliveries, which is allowed (RCV-11)."""
     latest, free = -1, 0
     for record in facts.settlements:
         if record.op == "complete" and record.outcome == Outcome.OK:

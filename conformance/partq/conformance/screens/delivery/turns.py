@@ -29,7 +29,7 @@ from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
 
 LOOKED_AT: Final = 64
-"""Of the messages that are back, so many are looked at, those accepted first."""
+"""The limit of returned messages that are checked: those accepted first."""
 
 
 class First(NamedTuple):
@@ -62,7 +62,7 @@ class _Back(NamedTuple):
 
 
 def check(facts: Facts) -> Report:
-    """Whichever of the rules apply."""
+    """Check the rules that apply."""
     report = Report()
     unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
     if facts.profile.order is not OrderDomain.NONE:

@@ -1,11 +1,11 @@
 """Deliveries through flows, which are blind to partitions: to the flow that has the partition, while it is
 ready.
 
-A partition is never seen; what a delivery says of it is `facts.candidate_partitions`'s. A message for which
-no partition was ready at every delivery came through a wrong flow: REB-5 where that certainly was a standby,
-else one of `MISDELIVERY`. Messages of one key whose sets of possible partitions have nothing in common were
-not in one partition, or came through wrong flows: which rule that breaks only the judge can say. Without a
-look at single partitions, keyless messages are spread evenly (ROUTE-4)."""
+Clients see no partition; `facts.candidate_partitions` has those that a delivery can have come from. A message
+for which no partition was ready at every delivery came through a wrong flow: REB-5 if that certainly was a
+standby, otherwise one of `MISDELIVERY`. Messages of one key without a common candidate were not in one
+partition, or came through wrong flows; only the judge can say which rule that breaks. The spread of keyless
+messages (ROUTE-4) is tested on groups of partitions that cannot be told apart."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _judge_wrong(paths: Paths, report: Report, wrong: list[Path]) -> None:
 
 
 def _wrong(paths: Paths, path: Path) -> Record:
-    """The receive that no partition of those before explains."""
+    """The receive that no candidate of the earlier ones explains."""
     mask = -1
     for seen in path.life.deliveries:
         mask &= paths.ready(seen.record)

@@ -1,6 +1,6 @@
-"""Who has which partition, as the broker reports it: one flow at a time, and states that are true.
+"""The flow of each partition, as the broker reports it: one at a time, in a true state.
 
-Who answers for what (one anomaly, one rule):
+One anomaly, one rule:
 
 =============================================================================================  ======
 two flows have a partition at a time                                                           REB-1
@@ -116,7 +116,7 @@ class _Unsettled:
 
 
 class _Handoffs:
-    """Judges every handoff. ``held``: (flow, partition) -> deliveries certainly of that partition, while
+    """Judges each handoff. ``held``: (flow, partition) -> deliveries certainly of that partition, while
     certainly unsettled; ``locked``: flow -> all its deliveries, while possibly unsettled."""
 
     def __init__(self, facts: Facts, timeline: FlowTimeline, report: Report) -> None:

@@ -1,11 +1,11 @@
-"""What follows when a flow comes or goes: the delay, standbys, takeover, who has what afterwards.
+"""The effects of a flow's bind or loss: the delay, standbys, takeover, and the assignment at rest.
 
 The history's binds and losses are cut into *episodes*: within an episode the next one comes before the last
 one can have settled (delay, handoffs, skew). So an episode begins at rest, and after it, if the history
 watches long enough, the partitions are at rest again. Episodes with an unknown outcome, a fault or a
 reconnect in them are not judged.
 
-Who answers for what (one anomaly, one rule):
+One anomaly, one rule:
 
 =====================================================================================  ======
 after a bind at C < P from rest something moves before the delay is over               REB-4
@@ -55,7 +55,7 @@ def check(facts: Facts) -> Report:
 
 
 class _Judge:
-    """Goes through the chains in order. ``open``: the flows that may be bound still."""
+    """Judges the episodes in order. ``open``: the flows that may still be bound."""
 
     def __init__(self, facts: Facts, report: Report) -> None:
         self.report = report
@@ -172,8 +172,8 @@ class _Judge:
         return (other for other in assignments[at:] if other.flow != assignment.flow)
 
     def _reserve(self, loss: Change, watch: int, assignments: list[Assignment], judged: bool) -> None:
-        """Only from rest it is sure that no earlier delay may have ended; else it is noted that shares may be
-        what an early gift made them."""
+        """Only from rest is it certain that no earlier delay may have ended; otherwise note that an early
+        assignment may explain the shares."""
         early = loss.call + self.delay - self.skew
         gone = self._leaving(assignments, loss.call, min(early, watch))
         self.report.count("REB-7", int(judged and watch >= early))
@@ -213,7 +213,7 @@ class _Judge:
         return self._had(loss.session, loss.call) if loss.session else []
 
     def _all_given(self, episode: RebalanceEpisode, shares: dict[str, int]) -> bool:
-        """Count each flow's partitions. False where one is not at rest with a flow."""
+        """Count each flow's partitions. False if a partition is not at rest with a flow."""
         given = True
         for partition, assignments in self.timeline.assignments.items():
             at = bisect_left(assignments, episode.until, key=_begin)

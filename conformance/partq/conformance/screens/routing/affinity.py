@@ -1,8 +1,8 @@
 """Which partition keys and keyless messages go to: KEY-1, 2, 8, ROUTE-1, 2, 3, 4, 9, TXN-8.
 
-Counts what was exercised, and judges the balance of keyless messages. Whose anomaly it is
-when equal keys are in two partitions is `splits.py`. Solace shows no partitions: there, keys are followed
-through flows (`flows.affinity`).
+Counts what was exercised, and judges the balance of keyless messages. `splits.py` says which rule equal keys
+in two partitions break. Solace shows no partitions: there, keys are followed through flows
+(`flows.affinity`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ROUTE-4: keyless messages are spread evenly, which only many of them together show."""
+"""ROUTE-4: keyless messages are spread evenly, tested on many of them together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report
 
 ALPHA: Final = 1e-9
-"""How likely at most a fair broker fails the test of one history."""
+"""The probability, at most, that a fair broker fails the test of one history."""
 
 
 def judge_balance(
