@@ -1,4 +1,4 @@
-"""What the machine is told and what it answers: actions, outcomes, and what a history observed.
+"""The machine's input and output: actions, answers, and observations from a history.
 
 Plain data. An action is one operation of a client, one fault, a stretch of time, or one of the broker's own
 moves; its fields carry the names and units of the history's ``args``. Nothing here knows a state.
@@ -21,14 +21,14 @@ NOWHERE: Final = -1
 
 INVALID: Final = frozenset({"invalid_operation"})
 GONE: Final = UNAVAILABLE | {"connection_lost"}
-"""What a client hears when its way to the broker is broken."""
+"""The error kinds of a client whose connection is broken."""
 FULL: Final = frozenset({"quota", "too_large"})
-"""A send that is beyond a limit; which limits there are is not modelled."""
+"""A send beyond a limit; the limits themselves are not modelled."""
 LOCK_LOST: Final = "lock_lost"
 LOST: Final = frozenset({LOCK_LOST, "not_found", "invalid_operation"})
-"""A settlement with a lock that is not, or no longer, held. No source settles the kind."""
+"""A settlement with a lock that is not, or no longer, held. No source specifies the kind."""
 REFUSED: Final = frozenset({"invalid_operation", "unsupported", "not_found"})
-"""Asking for what the interface does not offer."""
+"""A request that the interface does not offer."""
 BROKEN_TXN: Final = frozenset({"invalid_operation", "not_found", "lock_lost"}) | UNAVAILABLE
 """A transaction that was rolled back, or cannot be committed."""
 
@@ -57,8 +57,8 @@ BURY: Final = "bury"
 """The broker's own move by which a message comes to the dead-letter queue (RCV-9)."""
 
 STORE: Final = "store"
-"""The broker's own move, where a requirement is waived, by which a single message is stored after its send,
-which was refused, or is part of a transaction."""
+"""The broker's own move, under a waiver, that stores a single message after its send was refused, or made in
+a transaction."""
 
 
 class Action(NamedTuple):
@@ -130,13 +130,13 @@ OK: Final = Answer(Outcome.OK)
 
 
 def failure(kinds: frozenset[str]) -> Answer:
-    """The answer that is an error of one of these kinds."""
+    """An error answer of one of these kinds."""
     return Answer(Outcome.ERROR, kinds)
 
 
 def agrees(answer: Answer, seen: Observed | None) -> bool:
-    """Whether status and error kind of an answer are the observed ones. Its messages are the mechanisms'
-    own business, who know which parts of them a broker need not show."""
+    """Whether status and error kind of an answer are the observed ones. Mechanisms compare its messages: they
+    know which parts a broker need not show."""
     if seen is None:
         return True
     if answer.status != seen.status:
@@ -148,7 +148,7 @@ _RENAMED: Final = {"lock": "locks", "proc": "victim"}
 
 
 def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Action:
-    """The action of a history's operation: its ``args`` as they are, with ``lock`` made a list of one."""
+    """The action of a history's operation: its ``args``, with ``lock`` as a list of one."""
     fields: dict[str, Any] = {}
     for name, value in args.items():
         if name in _RENAMED:

@@ -1,5 +1,5 @@
-"""State charts, drawn from the model as it is: what becomes of one message, or of one partition's owner, as a
-small scope is explored. Nothing here says what is allowed.
+"""State charts, drawn from an exploration of a small scope: the states of one message, or of one partition's
+owner. Nothing here says what is allowed.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ NOBODY: Final = "nobody's"
 
 
 class NoChart(UserError, LookupError):
-    """There is no chart of that; the text says of what there are."""
+    """There is no such chart. The text lists those that exist."""
 
 
 def subjects() -> tuple[str, ...]:
-    """Of what there are charts: mechanisms and modelled profiles."""
+    """The subjects of charts: mechanisms and modelled profiles."""
     return (*PARTS, *(name for name, family in PROFILES.items() if family.modelled))
 
 
@@ -83,7 +83,7 @@ def _steps(part: Drawn) -> Iterator[tuple[Action, Node, Node]]:
 
 
 def _said(action: Action) -> str:
-    """What happens, in the words of a history."""
+    """A transition in the words of a history."""
     mode = " and delete" if action.mode == DELETE else ""
     return f"{action.op}{mode}{' in a transaction' if action.txn and action.op not in _ENDS else ''}"
 
@@ -92,7 +92,7 @@ _ENDS: Final = ("begin", "commit", "rollback")
 
 
 def _life(node: Node) -> list[str]:
-    """What has become of the scope's one message."""
+    """The state of the scope's one message."""
     entries = [entry for part in node.state.parts for entry in part.log]
     if entries:
         return [_status(entries[0])]
@@ -105,7 +105,7 @@ def _status(entry: Entry) -> str:
 
 
 def _owners(node: Node) -> list[str]:
-    """Whose each partition is, as its flow was told."""
+    """The flow of each partition, as reported to it."""
     owners = () if node.state.flows is None else node.state.flows.owner
     return [NOBODY if owner is None else owner[1] for owner in owners]
 

@@ -56,7 +56,7 @@ def point(*ids: str) -> Callable[[F], F]:
 
 
 def _called(function: F, way: str, ids: tuple[str, ...] = ()) -> F:
-    """The function, called in this way. It is made of text: a call by ``*args`` takes three times as long."""
+    """The function with this signature, compiled from text: a call by ``*args`` takes three times as long."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     cfg = names[0] if names[0] == "cfg" else f"{names[0]}.cfg"
     way = way.format(args=", ".join(names), cfg=cfg)

@@ -36,7 +36,7 @@ class Deed(Protocol):
 
 
 class Scene(NamedTuple):
-    """Where a finding showed itself. ``before``: all that was called until it did, in order of calls.
+    """Where a finding appeared. ``before``: all calls until then, in order.
     ``during``: that part which was not over when the first of its messages was sent, or the first record of
     its witness called. ``witness``: the records that show it."""
 
@@ -62,7 +62,7 @@ def scene(deeds: Sequence[Deed], witness: Iterable[int]) -> Scene:
 
 
 def _end(deed: Deed, deeds: Sequence[Deed]) -> float:
-    """When the deed was over: an outage ends when the partition, or the broker, is up again."""
+    """The end of the deed: of an outage, the instant when the partition, or the broker, is up again."""
     repair = OPS[deed.op].undone_by
     if not repair:
         return float("inf") if deed.ret is None else deed.ret
@@ -120,7 +120,7 @@ STRIKES: Final = frozenset({"broker_kill", "partition_down", *LOST})
 """Operations and events that break something."""
 
 ALWAYS: Final = "always"
-"""The condition that holds for each finding: nothing is needed for it."""
+"""The condition that holds for every finding."""
 
 CONDITIONS: Final[Mapping[str, Condition]] = {
     "after broker_kill": Condition(

@@ -1,4 +1,4 @@
-"""How deviations are added to the norm: two decorators, and what is in force in a configuration.
+"""How deviations are added to the norm: two decorators, and the deviations in force in a configuration.
 
 A *point* of the norm (`clauses.point`) is a function with departures. `beyond` adds results to those of the
 norm, `instead` changes them, each where one of its rules is not enforced: waived, or not binding; with
@@ -103,17 +103,17 @@ class Consulted(frozenset[str]):
         return id(self)
 
     def union(self, *others: Iterable[Any]) -> Consulted:
-        """With these spared, too: one with a memory of its own."""
+        """With these spared, too: a set with a memory of its own."""
         return Consulted(self.spared.union(*others))
 
     def note(self, rules: Iterable[str]) -> None:
-        """Remember that these made a difference."""
+        """Remember that these rules made a difference."""
         self.asked.update(dict.fromkeys(rules))
 
 
 @cache
 def load() -> None:
-    """Have the registry filled."""
+    """Fill the registry."""
     mechanisms.deviations()
 
 

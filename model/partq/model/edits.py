@@ -1,5 +1,5 @@
 """Edits of the state. They keep it canonical (sorted, without default entries), so that equal situations are
-equal states; when the broker may change what is the mechanisms' business.
+equal states; the mechanisms decide when to apply them.
 """
 
 from __future__ import annotations

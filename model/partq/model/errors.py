@@ -1,8 +1,8 @@
-"""The error that is the user's to mend, in whichever part of the project it shows."""
+"""The error that the user can mend, raised anywhere in the project."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """What a user gave cannot be used, or what it takes is not there. The text says so in one line: commands
+    """The user's input cannot be used, or something that it needs is missing. The text is one line: commands
     end with it and exit code 2."""

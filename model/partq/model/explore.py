@@ -45,7 +45,7 @@ class Graph(NamedTuple):
 
     @property
     def transitions(self) -> int:
-        """How many there are."""
+        """The number of transitions."""
         return sum(map(len, self.edges))
 
 
@@ -106,7 +106,7 @@ class Coverage(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was left out."""
+        """Whether all of the graph was passed."""
         return (self.states, self.transitions) == (self.of_states, self.of_transitions)
 
 

@@ -1,7 +1,6 @@
-"""What a broker family promises: its rules, its switches, what its entities are like. Types alone.
+"""A broker family: its rules, its switches, the settings of its entities. Types alone.
 
-No code branches on a family's name. How a profile is written down is `profile_file`, which there are is
-`profiles`.
+No code branches on a family's name. `profile_file` reads and writes profiles, `profiles` lists them.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ SECOND: Final = 1_000_000_000
 """Nanoseconds."""
 
 SEND_TIMEOUT: Final = 60 * SECOND
-"""What a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
+"""How long a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
 
 MAX_IDLE: Final = 120 * SECOND
-"""After so long without an operation in it the broker rolls a transaction back (TXN-9)."""
+"""The time without an operation after which the broker rolls a transaction back (TXN-9)."""
 
 RECEIVE_TIMEOUT: Final = SECOND
-"""What a receive without a ``timeout`` waits."""
+"""How long a receive without a ``timeout`` waits."""
 
 
 class InvalidEntity(ValueError):
@@ -95,7 +94,7 @@ class OrderDomain(StrEnum):
 
 
 class Ground(NamedTuple):
-    """Why a row applies to a family: the vendor's page, by its title, and what it says."""
+    """Why a rule binds a family: the vendor's page, by its title, and what it says."""
 
     page: str
     says: str
@@ -147,11 +146,11 @@ class Profile:
 
     @property
     def modelled(self) -> bool:
-        """Whether the model knows it, so that the judge can be asked; screens take any family."""
+        """Whether the family is modelled, so that the judge can be asked; screens take any family."""
         return not (self.kill_undoes_settlements or self.kill_remaps_keys)
 
     def may_show(self, shown: Delivery, message: Message) -> bool:
-        """Whether the properties that are shown are the message's, with what the broker adds of its own."""
+        """Whether the properties shown are the message's, with those that the broker adds."""
         if shown.properties is None:
             return True
         sent, seen = set(message.properties), set(shown.properties)

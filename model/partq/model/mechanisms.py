@@ -1,8 +1,7 @@
-"""Which mechanisms there are: the one list of them. A mechanism is a folder of its name, here and in other
-packages, and what is in a folder is found there: nothing else names a mechanism to find its parts.
+"""The one list of mechanisms. A mechanism is a folder of its name, here and in other packages, and its parts
+are found there by name: no other module names a mechanism to find its parts.
 
-Here its `norm`, and parts of it beside it, is what conforms; its `deviations` are how a broker breaks its
-rules.
+Here `norm`, with its parts beside it, is conforming behaviour; `deviations`: how a broker breaks the rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What an application sends and what a broker shows of it.
-
-Here live the two message types of the whole project and the rule that finds a message's key. Nothing
+"""A message as an application sends it, and as a broker shows it; and the rule that finds its key. Nothing
 here knows about partitions, time or brokers.
 """
 
@@ -109,12 +107,12 @@ def is_copy(name: str) -> bool:
 
 
 def is_scheduled(name: str) -> bool:
-    """Whether it is that of a message while it is scheduled."""
+    """Whether the name is of a message while it is scheduled."""
     return name.endswith(_WHILE_SCHEDULED)
 
 
 def is_dead(name: str) -> bool:
-    """Whether it is that of a message in the dead-letter queue."""
+    """Whether the name is of a message in the dead-letter queue."""
     return name.endswith(_DEAD)
 
 
@@ -211,7 +209,7 @@ def conflicting(message: Message) -> bool:
 
 
 def ambiguous(message: Message, rule: KeyRule) -> bool:
-    """Whether it bears two different keys, of which no source says which one counts (KEY-8)."""
+    """Whether it bears two different keys; no source says which one counts (KEY-8)."""
     if rule is not _BY_PROPERTY or len(message.properties) < 2:
         return False
     return len({message.property(SOLACE_KEY) or None, message.property(JMS_KEY) or None, None}) > 2

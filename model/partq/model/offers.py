@@ -1,5 +1,5 @@
-"""What a mechanism adds to explorations: an `Offer`, in its module `offer`. A scope that has the mechanism's
-name among its operations has what is offered, and a chart is drawn of it."""
+"""A mechanism's part in explorations: an `Offer`, in its module `offer`. A scope that names the mechanism
+among its operations includes the offer, and a chart is drawn of it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Group(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a chart is drawn of: a profile, and the operations of a scope besides sends."""
+    """The scope of a chart: a profile, and the operations besides sends."""
 
     profile: str
     operations: tuple[str, ...]
 
 
 class Bounds(Protocol):
-    """What an offer may know of a scope."""
+    """The bounds of a scope, for an offer."""
 
     @property
     def partitions(self) -> int: ...
@@ -37,7 +37,8 @@ class Bounds(Protocol):
     @property
     def consumers(self) -> tuple[str, ...]: ...
     def footprint(self, *names: str, proc: str | None = None) -> frozenset[str]:
-        """What an action looks at, or changes: these, and what the machine looks at of the client."""
+        """The parts of the state that an action reads or changes: these, and what the machine reads of the
+        client."""
 
 
 class Offer(NamedTuple):

@@ -1,6 +1,6 @@
 """The alphabet: every operation a history may hold, its arguments, its outcomes and its errors.
 
-Tables only; what an operation may answer is the machine's business, how it is stored the codec's.
+Tables only; the machine has the answers, the codec the stored form.
 """
 
 from __future__ import annotations
@@ -224,16 +224,16 @@ OPS: Final[dict[str, OpSpec]] = {
 """Every operation of ``partq.history/1``. ``env`` ones are faults, the clock and observations."""
 
 SWITCHED: Final = {name: op.switch for name, op in OPS.items() if op.switch}
-"""Operation -> the switch of a profile without which an entity has not got it."""
+"""Operation -> the switch of a profile without which an entity lacks it."""
 
 UNDOES: Final = {op.undone_by: name for name, op in OPS.items() if op.undone_by}
 """Repair -> the fault that it undoes."""
 
 CLOCK: Final = "advance"
-"""The event that is time passing."""
+"""The event of time passing."""
 
 DRAINED: Final = "drained"
-"""The event that is the entity found empty, at the end of a program."""
+"""The event of the entity found empty, at the end of a program."""
 
 LINK_LOST: Final = "disconnect"
 """The operation by which a client loses its connection."""
@@ -271,4 +271,4 @@ FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 """The errors that say of a request that it can never succeed."""
 
 SETTLEMENTS: Final = frozenset(name for name, op in OPS.items() if op.settles)
-"""What ends a lock by its holder's will."""
+"""The operations by which a holder ends its lock."""

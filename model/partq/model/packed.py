@@ -17,7 +17,7 @@ from .scope import PRODUCER, Node, Scope
 from .state import Client, State
 
 BITS: Final = 20
-"""For the number of one component's content."""
+"""Bits for the number of one component's content."""
 
 _ONES: Final = (1 << BITS) - 1
 
@@ -35,7 +35,7 @@ class Count(NamedTuple):
 
 
 class _Poison:
-    """What must not be looked at: every use raises."""
+    """A value that must not be read: every use raises."""
 
     __slots__ = ()
 
@@ -160,7 +160,7 @@ class _Packing:
         return tuple(found)
 
     def _difference(self, given: dict[str, Any], before: Node, after: State, sent: int) -> int:
-        """By how much the packed state changes. Raises where something outside of the footprint did."""
+        """The difference between the packed states. Raises if anything outside of the footprint changed."""
         state, total = before.state, 0
         for name, old, new in zip(self.parts, state.parts, after.parts, strict=True):
             if old is not new:

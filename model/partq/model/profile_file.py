@@ -21,7 +21,7 @@ from .tables import Table, TableError, did_you_mean, document, located
 SCHEMA: Final = "partq.profile/1"
 
 LONGEST: Final = 100_000
-"""The most characters of a profile's text."""
+"""The limit of characters in a profile's text."""
 
 LONGEST_NAME: Final = 40
 
@@ -61,7 +61,7 @@ _NAME: Final = re.compile(NAME, re.ASCII)
 
 
 def is_name(text: str) -> bool:
-    """Whether a profile may call itself so."""
+    """Whether a profile may have this name."""
     return _NAME.fullmatch(text) is not None and len(text) <= LONGEST_NAME
 
 
@@ -82,7 +82,7 @@ def parse(toml: str, where: str, words: Collection[str] | None = None) -> Profil
 
 
 def words_for_rules() -> frozenset[str]:
-    """What may stand for rules: their IDs, their groups, the catalogue's columns."""
+    """The words that name rules: their IDs, their groups, the catalogue's columns."""
     return frozenset((*catalogue(), *groups(), *PROFILE_COLUMNS))
 
 
@@ -167,7 +167,7 @@ def _switches(root: Table) -> dict[str, Any]:
 
 
 def _entity(root: Table) -> Entity:
-    """What an entity is like where nothing says otherwise."""
+    """The default settings of an entity."""
     if "entity" not in root.fields():
         return Entity()
     table = root.children("entity")
@@ -203,7 +203,7 @@ def _divergences(root: Table, words: Collection[str] | None) -> tuple[Divergence
 
 
 def plain(family: Profile) -> dict[str, Any]:
-    """The profile as plain data, without what is as usual: what `read` takes."""
+    """The profile as plain data, without defaults: what `read` takes."""
     grounds = {word: {} if ground is None else ground._asdict() for word, ground in family.rules.items()}
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -233,5 +233,5 @@ def _plain(value: Any) -> Any:
 
 
 def digest(family: Profile) -> str:
-    """A digest of all that the profile says, however it is written down."""
+    """A digest of the profile's contents, independent of its spelling."""
     return sha256(json.dumps(plain(family), sort_keys=True).encode()).hexdigest()

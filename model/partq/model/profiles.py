@@ -1,10 +1,9 @@
 """The profiles by name: the built-in ones, which are files in `profile_files`, and those that were read.
 
-A profile that is not built in is called by its name and a digest of what it says, here and wherever it is
-shown: so a name always means the same, and what is cached by name stays true.
+A profile that is not built in is named by its own name and a digest of its contents, here and wherever it is
+shown: a name always means the same profile, and caches by name stay valid.
 
-
-What a profile says is `family`, how it is written down `profile_file`.
+`family` has a profile's contents, `profile_file` its form as a file.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ BUILT_IN: Final = (
     "partitioned-queue",
     "ordered-queue",
 )
-"""The profiles that partq has, in the order in which they are listed."""
+"""The built-in profiles, in the order in which they are listed."""
 
 
 def _built_in(name: str) -> Profile:
@@ -54,7 +53,7 @@ PROFILES: Final[Mapping[str, Profile]] = {name: _built_in(name) for name in BUIL
 """Every built-in profile by name."""
 
 _READ: Final[dict[str, Profile]] = {}
-"""Those that were read, by name and digest. It only grows."""
+"""The profiles that were read, by name and digest. It only grows."""
 
 
 def admit(family: Profile) -> str:
@@ -69,17 +68,17 @@ def admit(family: Profile) -> str:
 
 
 def bare(name: str) -> str:
-    """What the profile of that name calls itself: its name without a digest."""
+    """The profile's own name, without a digest."""
     return name.partition("@")[0]
 
 
 def is_called(word: str) -> bool:
-    """Whether a profile that is built in, or was read, calls itself so."""
+    """Whether a profile that is built in, or was read, has that own name."""
     return word in PROFILES or any(word in (name, bare(name)) for name in _READ)
 
 
 def embedded(names: Iterable[str]) -> dict[str, Any]:
-    """Of these profiles those that are not built in, as plain data by name."""
+    """Those of the profiles that are not built in, as plain data by name."""
     return {name: plain(_READ[name]) for name in names if name in _READ}
 
 

@@ -1,1 +1,1 @@
-"""What any valid request of a client may be turned away for."""
+"""Reasons for which any valid request may be refused."""

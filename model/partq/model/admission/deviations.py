@@ -1,4 +1,4 @@
-"""How a broker turns valid requests away against the rules (ROUTE-7, KEY-9), or does them when it is dead."""
+"""How a broker refuses valid requests against the rules (ROUTE-7, KEY-9), or carries them out while dead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..state import NARROWLY, State, is_up, key_partition
 from .norm import Steps, reaches_the_dead, refused, refused_for_good, struck_elsewhere
 
 UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
-"""Errors that a valid request may have for a reason which is not modelled."""
+"""Errors that a valid request may get for a reason that is not modelled."""
 
 REQUESTS: Final = frozenset(
     {"send", "send_batch", "schedule", "cancel_scheduled", "receive", "peek", "begin", "commit"}
@@ -25,7 +25,7 @@ REQUESTS: Final = frozenset(
 
 @beyond(reaches_the_dead, "ROUTE-8")
 def stored_by_the_dead(state: State, action: Action) -> bool:
-    """What is sent while no partition serves is stored."""
+    """Messages sent while all partitions are down are stored."""
     return bool(action.messages)
 
 

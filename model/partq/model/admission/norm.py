@@ -1,4 +1,4 @@
-"""What any valid request of a client may be turned away for, whatever it asks."""
+"""Reasons for which any valid request may be refused, whatever it asks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reaches_the_dead(state: State, action: Action) -> bool:
 
 
 def turned_away(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A request is turned away as busy, as the connection ended, for a fault, or for good."""
+    """A request is refused as busy, as the connection ended, for a fault, or for good."""
     if action.calm:
         yield from refused(state, action, UNAVAILABLE)
     if seen is not None and seen.error == CONNECTION_LOST:

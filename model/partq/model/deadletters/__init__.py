@@ -1,1 +1,1 @@
-"""The dead-letter queue: what moves there, when, and why (RCV-9)."""
+"""The dead-letter queue: which messages move there, when, and why (RCV-9)."""

@@ -1,5 +1,5 @@
-"""Dead letters: what a holder, or too many deliveries, set aside, and the broker's own move by which it comes
-to the dead-letter queue, with the reason.
+"""Dead letters: messages that a holder dead-letters, or that failed too many deliveries, and the broker's own
+move that takes them to the dead-letter queue, with the reason.
 
 There it is another birth (`messages.as_dead`), in the same partition, under the old number or a new one: no
 source says which (SEQ-6). Nor does a rule bind its enqueued time, its delivery count and the order in which
@@ -44,16 +44,16 @@ Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
 
 EXCEEDED: Final = "MaxDeliveryCountExceeded"
-"""The reason of what was delivered too often."""
+"""The reason of a message that was delivered too often."""
 
 EXPIRED: Final = "TTLExpiredException"
-"""The reason of what is dead-lettered since its time to live ended, where the entity has it so."""
+"""The reason of a message whose time to live ended, if the entity dead-letters these."""
 
 OWN: Final = frozenset({EXCEEDED, EXPIRED})
-"""The reasons that the broker gives."""
+"""The broker's own reasons."""
 
 STORED: Final = frozenset({LAGGING, FRESH, CACHED, LOCKED, BACK, DEFERRED})
-"""The statuses of what too many deliveries may set aside."""
+"""The statuses of messages that too many deliveries may dead-letter."""
 
 
 @settles(DEAD_LETTER)
@@ -74,7 +74,7 @@ def bury(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def places_of(state: State, action: Action) -> list[Place]:
-    """Where the message is stored that the move is about."""
+    """The places where the moved message is stored."""
     return [
         (p, index)
         for p in range_of(state)
@@ -96,8 +96,7 @@ def leaves(state: State, entry: Entry, slack: int) -> bool:
 
 @guard("RCV-9")
 def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
-    """Whether the reason, if it is shown, is that of what became of the message. The holders' own reasons are
-    the reader's business."""
+    """Whether the reason, if shown, fits what happened to the message. The reader checks holders' reasons."""
     if shown is None or shown.reason is None:
         return True
     if entry.status == PARTING and entry.tries <= state.cfg.limit:
@@ -140,7 +139,7 @@ def is_free(state: State, part: Part, number: int) -> bool:
 
 @point("RCV-2")
 def all_came(state: State) -> bool:
-    """Whether nothing is on its way to the dead-letter queue, where that can be looked at."""
+    """Whether no message is on its way to the dead-letter queue, if the history looks at that."""
     return not any(on_their_way(state))
 
 

@@ -34,7 +34,7 @@ def is_offered(state: State, entry: Entry, until: int | None) -> bool:
 @settles("defer")
 @clause("RCV-10", "SEQ-6")
 def set_aside(state: State, entry: Entry) -> Entry | None:
-    """The message after it was deferred. Whether that counts as a delivery no source settles."""
+    """The message after it was deferred. No source says whether that counts as a delivery."""
     upsets = 0 if entry.lock is not None and entry.lock.shaken else entry.upsets
     return freed(state, entry._replace(rest=DEFERRED), entry.tries, 0, upsets + 1)
 
@@ -57,7 +57,7 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @point("RCV-10", "KEY-9")
 def refusals(state: State, action: Action) -> frozenset[str]:
-    """The errors that it may end in; none where it has to succeed. No source settles the kinds."""
+    """The errors that it may end in; none if it has to succeed. No source specifies the kinds."""
     kinds: frozenset[str] = frozenset()
     found = _named(state, action)
     waiting = [place for place in found if state.parts[place[0]].log[place[1]].status == DEFERRED]
@@ -69,27 +69,27 @@ def refusals(state: State, action: Action) -> frozenset[str]:
 
 
 def _named(state: State, action: Action) -> list[Place]:
-    """Where the messages are that the numbers name."""
+    """The places of the messages that the numbers name."""
     parts = range(len(state.parts))
     return [(p, n) for p in parts for n, entry in enumerate(state.parts[p].log) if entry.id in action.about]
 
 
 def _gone(state: State, action: Action) -> Iterator[State]:
-    """The states in which one of the messages turns out to be gone."""
+    """The states in which one of the messages is gone."""
     for p, index in _named(state, action) if action.only in (None, NOWHERE) else ():
         for after in goings(state, state.parts[p].log[index], state.now + action.slack):
             yield put(state, p, index, after)
 
 
 def _available(state: State, action: Action) -> tuple[Delivery, ...]:
-    """What a step delivers: all that is deferred."""
+    """The messages that a step delivers: all that are deferred."""
     found = [(p, state.parts[p].log[n]) for p, n in _named(state, action) if action.only in (None, p)]
     return tuple(Delivery(entry.id) for _, entry in found if entry.status == DEFERRED)
 
 
 @guard("RCV-10")
 def is_asked(state: State, action: Action, answer: Sequence[Delivery]) -> bool:
-    """Whether no message comes that no number names."""
+    """Whether every message delivered is named by a number."""
     return all(seen.id in action.about for seen in answer)
 
 
@@ -136,4 +136,4 @@ def _resting(state: State, ids: set[str]) -> State:
 
 
 CLIENT_OPS: Final = {"receive_deferred": receive}
-"""What clients ask for."""
+"""The operations of clients."""

@@ -190,7 +190,7 @@ def uncounted(told: list[Taken], state: State, entry: Entry, reach: int, count: 
 
 @beyond(is_marked, "REB-3")
 def marked_anyhow(cfg: Config, mark: bool, entry: Entry, taken: Taken) -> bool:
-    """A wrong mark tells of another delivery than it is; where the rule does not bind it says nothing."""
+    """The redelivered mark is wrong; where the rule does not bind it says nothing."""
     return True
 
 
@@ -209,7 +209,7 @@ def remembered(
     places: list[Place],
     way: tuple[Taken, ...],
 ) -> State | None:
-    """Lock tokens work though they were given long ago."""
+    """Lock tokens from long ago still work."""
     return told and _given(told, answer)
 
 
@@ -220,7 +220,7 @@ def _given(state: State, answer: Sequence[Delivery]) -> State:
 
 @instead(rivals, "RCV-6")
 def rivals_held(told: tuple[str, ...], state: State, lock: Lock, action: Action) -> tuple[str, ...]:
-    """A message is delivered under another lock, that certainly has not ended."""
+    """A message is delivered while another lock on it certainly holds."""
     if lock.token is None or lock.lo <= state.now + action.slack:
         return told
     return (*lock.rivals, lock.token)

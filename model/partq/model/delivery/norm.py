@@ -1,4 +1,4 @@
-"""Receiving: what one may answer, and the locks it leaves.
+"""Receiving: the answers of a receive, and the locks that it gives.
 
 What a front end keeps in its cache is decided in hindsight: a receive that skips a message that was never
 delivered fixes that some front end held it (`CACHED`), from then on at the latest. With an observed answer
@@ -128,21 +128,21 @@ def explained(
 
 @guard("RCV-12")
 def may_exceed(state: State) -> bool:
-    """Whether more messages may come than asked for. Only for partitioned entities a rule says no: they shall
-    not behave otherwise than others."""
+    """Whether more messages may come than requested. A rule forbids it for partitioned entities only: they
+    must not behave differently from others."""
     return not state.cfg.profile.partitioned or state.cfg.profile.flows
 
 
 @point("RCV-7", "SEQ-6", "PEEK-6", "RCV-6", "RCV-12")
 def as_found(state: State, answer: Sequence[Delivery]) -> State:
-    """The state that an answer finds: messages stay where they are stored, and never come back."""
+    """The state that an answer finds: messages stay where they are stored, and finished ones never return."""
     return state
 
 
 def located(
     state: State, action: Action, answer: Sequence[Delivery], parts: Sequence[int] | None
 ) -> list[Place | None]:
-    """Where each message of the answer is stored, in the partitions that may answer, if it is."""
+    """The place of each message of the answer, in the partitions that may answer, if it is stored there."""
     among: Sequence[int] = range_of(state, action.entity) if parts is None else parts
     if action.only is not None:
         among = [p for p in among if p == action.only]
@@ -158,7 +158,7 @@ def _find(state: State, seen: Delivery, parts: Sequence[int]) -> Place | None:
 
 @point("RCV-6", "RCV-12")
 def stored_at(state: State, seen: Delivery, parts: Sequence[int]) -> Place | None:
-    """Where in these partitions the message that is shown is stored: once."""
+    """The one place in these partitions where the message shown is stored."""
     for p in parts:
         for index, entry in enumerate(state.parts[p].log):
             if entry.id == seen.id:
@@ -215,12 +215,12 @@ def is_marked(cfg: Config, mark: bool, entry: Entry, taken: Taken) -> bool:
 
 @guard("RCV-13")
 def ends_in_time(cfg: Config, until: int, taken: Taken, reach: int) -> bool:
-    """Whether a lock that begins by ``reach`` may be shown to last until then."""
+    """Whether the end shown is possible for a lock that begins by ``reach``."""
     return until <= latest(cfg, taken, reach)
 
 
 def latest(cfg: Config, taken: Taken, reach: int) -> int:
-    """Until when the lock may be shown to last that begins by ``reach``."""
+    """The latest end that may be shown of a lock that begins by ``reach``."""
     return (reach + cfg.lock_duration if taken.held is None else taken.held) + cfg.skew
 
 
@@ -322,19 +322,19 @@ def _after(
 
 @point("ORD-2")
 def given_at(state: State, action: Action) -> int:
-    """When the receive returned: from then on the lock blocks its order domain."""
+    """The return of the receive: from then on the lock blocks its order domain."""
     return state.now + action.slack
 
 
 @point("RCV-6")
 def rivals(state: State, lock: Lock, action: Action) -> tuple[str, ...]:
-    """The locks, of that one and those beside it, that hold besides a new one: none."""
+    """The other locks that may hold beside a new one: none."""
     return ()
 
 
 @point("RCV-13")
 def deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple[int, int]:
-    """When the lock ends: as it is shown, if it is."""
+    """The end of the lock: the one shown, if any."""
     cfg = state.cfg
     if until is not None:
         return until - cfg.skew, until + cfg.skew

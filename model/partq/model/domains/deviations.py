@@ -19,7 +19,7 @@ def overtaken(told: list[int], state: State, part: Part, index: int, delivered: 
 def overtaken_again(
     told: list[int], state: State, part: Part, index: int, delivered: Collection[int]
 ) -> list[int]:
-    """A message goes before those that came back."""
+    """A message goes before returned ones."""
     return []
 
 
@@ -33,5 +33,5 @@ def concurrent(
 
 @instead(goes_first, "ORD-3")
 def goes_later(told: bool, state: State, entry: Entry) -> bool:
-    """What came back is passed."""
+    """A returned message is passed over."""
     return False

@@ -1,5 +1,5 @@
-"""Order domains (ORD): what may be delivered while other messages of its domain wait, came back, or are in
-flight.
+"""Order domains (ORD): which messages may be delivered while others of their domain wait, have been returned,
+or are in flight.
 
 A domain is one key, or one partition, as the profile says (`OrderDomain`). Numbers play no part here: what
 was accepted first stands first in its partition. Who receives what is `delivery`'s business.
@@ -92,7 +92,7 @@ def is_blocked(
 
 @point("ORD-3")
 def goes_first(state: State, entry: Entry) -> bool:
-    """Whether what came back and was accepted before this message goes before it."""
+    """Whether returned messages that were accepted before this one go before it."""
     return not _came_back(entry)
 
 
@@ -104,5 +104,5 @@ def _share(cfg: Config, entry: Entry, other: Entry) -> bool:
 
 
 def _came_back(entry: Entry) -> bool:
-    """Whether it was delivered before."""
+    """Whether the message was delivered before, and returned."""
     return entry.status == BACK or entry.turn > 0

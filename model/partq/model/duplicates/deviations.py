@@ -13,7 +13,7 @@ from .norm import Verdicts, copies, detects, is_dropped
 
 @beyond(is_dropped, "DUP-1", broken=True)
 def stored_or_lost(state: State, sent: Sent) -> Verdicts:
-    """A duplicate is stored, or what is none, though its ID was sent before, is dropped."""
+    """A duplicate is stored, or a message with an ID of before that is no duplicate is dropped."""
     return frozenset({True, False}) if is_copy(sent.id) else frozenset({False})
 
 

@@ -85,7 +85,7 @@ def is_dropped(state: State, sent: Sent) -> Verdicts:
 
 
 def copies(state: State, sent: Sent) -> Iterator[Sent]:
-    """The others that are remembered under its message ID and key."""
+    """The other messages remembered under its ID and key."""
     id = message_id(sent.id)
     same = (other for other in state.sent if other.key == sent.key and other.id != sent.id)
     return (other for other in same if message_id(other.id) == id)

@@ -1,1 +1,1 @@
-"""Time to live: what is over is not delivered (RCV-15)."""
+"""Time to live: an expired message is not delivered (RCV-15)."""

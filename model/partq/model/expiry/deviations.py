@@ -1,4 +1,4 @@
-"""How a broker breaks the rule on time to live (RCV-15), besides delivering what is over."""
+"""How a broker breaks the rule on time to live (RCV-15), besides delivering an expired message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .norm import may_have_ended
 
 @beyond(may_have_ended, "RCV-15", broken=True)
 def too_early(state: State, entry: Entry, reach: int) -> bool:
-    """Its time to live ends too early."""
+    """A message's time to live ends too early."""
     return entry.life is not None
 
 

@@ -1,4 +1,4 @@
-"""Time to live: from when on a message need not be there, and until when it may be delivered.
+"""Time to live: from when on a message may be gone, and until when it may be delivered.
 
 The end itself is no move of the broker: a message whose time may have ended stays as it is, and a client
 finds it or not, until what is shown decides (`locks.norm.outlived`). `Entry.at` and `Entry.life` say within

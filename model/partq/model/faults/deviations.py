@@ -25,7 +25,7 @@ def felt_elsewhere(state: State, action: Action, seen: Observed | None) -> Steps
 
 @beyond(partition_up, "ROUTE-1")
 def repaired_again(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The repair of what was not broken has keys distributed anew."""
+    """The repair of a partition that was up has keys distributed anew."""
     p = position(state.cfg, action.partition)
     if seen is not None and (p is None or not state.down >> p & 1):
         yield from ((OK, after) for after in anew(state))
@@ -40,7 +40,7 @@ def started_again(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @beyond(ending, "TXN-5", broken=True)
 def done_in_part(state: State, hit: Callable[[Txn], bool]) -> Iterator[State]:
-    """A fault has transactions done in part."""
+    """At a fault, transactions take effect in part."""
     states = [taint(state, hit)]
     for txn in filter(hit, state.txns):
         if txn.settles or any(send.seq is not None for send in txn.sends):

@@ -118,7 +118,7 @@ def disconnect(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def reconnect(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A client has a connection again."""
+    """A client reconnects."""
     yield OK, state
 
 

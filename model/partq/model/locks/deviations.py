@@ -26,13 +26,13 @@ def ended_after_a_peek(state: State, entry: Entry, reach: int) -> list[Entry | N
 
 @beyond(may_be_gone, "RCV-2")
 def lost(state: State, entry: Entry, reach: int) -> bool:
-    """Anything may be lost."""
+    """A message is lost."""
     return True
 
 
 @beyond(may_be_gone, "PEEK-6")
 def removed_by_a_peek(state: State, entry: Entry, reach: int) -> bool:
-    """A peek removed it, as nobody has received it."""
+    """A peek removed it, as no client has received it."""
     return entry.status == BACK and not entry.turn and not entry.tries
 
 

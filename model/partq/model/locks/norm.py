@@ -1,4 +1,4 @@
-"""What locks do without their clients: they run out, fall to faults, or lapse unseen in a front end's cache.
+"""How locks end without their clients: by time, by faults, or unseen in a front end's cache.
 
 A stored message says no more of this than has been observed. `Entry.since` is the earliest instant from which
 an unseen lock may have run, `Entry.upsets` how many faults since may each have ended a lock early, with or
@@ -180,7 +180,7 @@ def is_over(state: State, entry: Entry, slack: int) -> bool:
 
 @clause("RCV-9")
 def exhausted(state: State, entry: Entry, reach: int, limit: int) -> bool:
-    """Whether so many deliveries of it may have come to nothing."""
+    """Whether so many deliveries of it may have failed."""
     if entry.status == LOCKED:
         ways = ended(state, entry, reach)
         return any(way is None or most_tries(state.cfg, way, reach) >= limit for way in ways)

@@ -44,7 +44,7 @@ def _from(state: State, p: int, part: Part, entry: Entry, from_seq: int) -> bool
 
 
 def most(state: State, action: Action) -> int:
-    """How many messages an answer holds at the most."""
+    """The limit of messages in an answer."""
     cap = state.cfg.entity.peek_cap
     return action.max if cap is None else min(action.max, cap)
 

@@ -1,4 +1,4 @@
-"""How a broker lets itself be browsed though it does not offer that (REB-16)."""
+"""How a broker that does not offer browsing answers it (REB-16)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from .norm import Steps, browsed
 
 @beyond(browsed, "REB-16")
 def browsed_anyhow(state: State, seen: Observed | None) -> Steps:
-    """Browsing shows anything."""
+    """Browsing shows any messages."""
     if seen is not None:
         yield Answer(Outcome.OK, messages=seen.messages), state

@@ -113,4 +113,4 @@ def _shown(state: State, p: int, part: Part, entry: Entry, count: int) -> Delive
 
 
 CLIENT_OPS: Final = {"peek": peek}
-"""What clients ask for."""
+"""The operations of clients."""

@@ -1,7 +1,7 @@
 """Observed peeks: how a state explains an answer, and what the answer reveals of the broker's own moves.
 
-A lock had run out, a commit had appeared, a message had been dead-lettered, a fault had reset the cursor: of
-what is open, an answer decides only what it shows. So there is one state after it, or none.
+Whether a lock had expired, a commit was visible, a message was dead-lettered or a fault had reset the cursor,
+an answer decides only as far as it shows. So there is one state after it, or none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def explained(state: State, action: Action, answer: Sequence[Delivery]) -> Itera
 
 @guard("PEEK-4")
 def is_bounded(state: State, action: Action, answer: Sequence[Delivery]) -> bool:
-    """Whether no more messages are shown than asked for."""
+    """Whether no more messages are shown than requested."""
     return len(answer) <= most(state, action)
 
 
@@ -173,13 +173,13 @@ def shows(state: State, p: int, shown: list[Delivery], action: Action) -> State 
 
 
 def shows_from(state: State, p: int, shown: list[Delivery], action: Action, start: int) -> State | None:
-    """The same from that number on."""
+    """As `shows`, from that number on."""
     chosen = _chosen(state, p, shown, action, start)
     return revealed(state, p, shown, action, *chosen) if chosen is not None else None
 
 
 def _shows_later(state: State, p: int, shown: list[Delivery], action: Action) -> State | None:
-    """The same after answers that did not reach the client had moved its cursor."""
+    """As `shows`, after answers that did not reach the client had moved its cursor."""
     first = next((entry.number for entry in state.parts[p].log if entry.id == shown[0].id), 0)
     after = passed(state, action, p, first)
     return after and shows_from(after, p, shown, action, first)
@@ -248,7 +248,7 @@ def unseen(state: State, action: Action) -> Iterator[State]:
 
 
 def shows_any(state: State) -> bool:
-    """Whether a peek may show anything at all."""
+    """Whether a peek may show any message."""
     return any(VISIBLE[entry.status] for part in state.parts for entry in part.log)
 
 

@@ -1,4 +1,4 @@
-"""How a broker breaks the rules on peeks (PEEK), and shows counts that are none (RCV-9)."""
+"""How a broker breaks the rules on peeks (PEEK), and shows wrong counts (RCV-9)."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ from .observed import (
 
 @instead(found_empty, "PEEK-4")
 def empty_at_will(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
-    """A peek shows nothing though something is there."""
+    """A peek shows nothing though a message is there."""
     return told or state
 
 
 @instead(found_empty, "PEEK-5")
 def empty_later(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
-    """So does one later in the walk of a cursor."""
+    """The same, later in the walk of a cursor."""
     walks = action.from_seq is None and any(start_of(state, p, action) for p in range(len(state.parts)))
     return told or (state if walks else None)
 
 
 @instead(found_empty, "ROUTE-7")
 def empty_in_outage(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
-    """So does one while another partition is down."""
+    """The same, while another partition is down."""
     return told or (state if state.down else None)
 
 
 @beyond(suffices, "PEEK-7")
 def full_of_hidden(state: State, action: Action, missing: int) -> bool:
-    """What is hidden stands for all that was asked for."""
+    """Hidden messages fill the whole answer."""
     return missing == action.max
 
 
@@ -141,7 +141,7 @@ def touched(told: Entry | None, state: State, entry: Entry, seen: Delivery, acti
 
 @beyond(unseen, "PEEK-6")
 def touched_unseen(state: State, action: Action) -> Iterator[State]:
-    """A peek whose answer nobody saw touches all messages."""
+    """A peek whose answer no client saw touches all messages."""
     if not shows_any(state):
         return
     if action.from_seq is None:

@@ -86,7 +86,7 @@ def _left_out(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> 
 
 @instead(remaining, "REB-9", "REB-10", broken=True)
 def remembered(told: Flows, state: State, flows: Flows, name: str) -> Flows:
-    """A client that comes back is known."""
+    """A client that reconnects gets its old flow."""
     who = next(proc for flow, proc in flows.active + flows.standby if flow == name)
     return told._replace(gone=tuple(sorted({*told.gone, who})))
 
@@ -127,7 +127,7 @@ def any_delay(state: State, flows: Flows, slack: int) -> list[Deadline]:
 def uneven(
     told: Iterator[Distribution], state: State, wanted: Distribution, names: list[str]
 ) -> Iterator[Distribution]:
-    """Partitions are distributed anyhow."""
+    """Partitions are distributed unevenly."""
     free: Distribution = tuple(names) or (None,)
     known = all(name in (None, *names) for name in wanted)
     return product(*(free if name is None else (name,) for name in wanted)) if known else iter(())
@@ -162,13 +162,13 @@ def any_handoff_time(told: tuple[int, int], state: State) -> tuple[int, int]:
 
 @instead(settled, "REB-14")
 def settled_for_nothing(told: State, state: State, slack: int) -> State:
-    """It waits for more than the old flow's settlements."""
+    """A handoff waits for more than the old flow's settlements."""
     return state
 
 
 @beyond(handoff, "REB-14")
 def handed_over_early(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A partition passes while the old flow still holds what it had."""
+    """A partition passes while the old flow still holds messages."""
     passing, flows = handed_over(state, action), state.flows
     if passing is None or flows is None:
         return
@@ -183,7 +183,7 @@ def handed_over_early(state: State, action: Action, seen: Observed | None) -> St
 
 @beyond(receive, "REB-2")
 def received_unbound(state: State, action: Action, seen: Observed | None) -> Steps:
-    """What is no flow of the client receives from all partitions."""
+    """A client receives from all partitions without a bound flow."""
     flows = state.flows
     bound = flows is not None and action.flow is not None and is_own(flows, action)
     if flows is not None and not bound and seen is not None and seen.messages:
@@ -192,7 +192,7 @@ def received_unbound(state: State, action: Action, seen: Observed | None) -> Ste
 
 @beyond(receive, "REB-2", broken=True)
 def received_through_another(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A client is handed through one of its flows what is another one's, whose it stays."""
+    """A client receives through one of its flows a message of another one, which keeps it."""
     flows, shown = state.flows, unnamed(seen)
     if flows is None or shown is None or len(shown.messages) > 1 or not is_nameless(state, seen):
         return

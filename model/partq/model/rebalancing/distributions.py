@@ -1,4 +1,4 @@
-"""Which flow has which partition after a rebalance: any even distribution."""
+"""The distributions of partitions after a rebalance: any even one."""
 
 from __future__ import annotations
 

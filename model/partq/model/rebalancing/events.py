@@ -1,7 +1,4 @@
-"""Assignment events: what the broker tells of partitions and flows is true, and nothing is left untold.
-
-How partitions change hands is `norm`'s business.
-"""
+"""Assignment events: each reports a true state, and every change is reported. `norm` makes the changes."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ Change = tuple[int, str, str, int]
 
 @clause("REB-1", "REB-13")
 def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The broker tells that a partition and a flow are a pair in this state from now on: it has to be true.
+    """The broker reports that a partition and a flow are a pair in this state from now on: it has to be true.
     With an observation, moves of the broker that are due are made if the event tells of them."""
     flows, p = state.flows, position(state.cfg, action.partition)
     if flows is not None and p is not None:
@@ -55,7 +52,7 @@ def may_be_untold(change: Change, action: Action) -> bool:
 
 
 def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
-    """Whether the event tells that a flow is gone that was handing the partition off."""
+    """Whether the event reports that the flow handing the partition off has left."""
     gone = all(action.flow != name for name, _ in flows.active + flows.standby)
     return gone and action.state == "unbound" and flows.owner[p] == (action.flow, "paused")
 

@@ -1,4 +1,4 @@
-"""How a broker tells of partitions and flows what is not so (REB)."""
+"""How a broker reports false states of partitions and flows (REB)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def told_of_two(state: State, flows: Flows, p: int, action: Action, fold: int) -
 
 @beyond(told, "REB-1", broken=True)
 def told_again(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
-    """A partition is ready at its flow once more."""
+    """A partition is reported ready at its flow once more."""
     if action.flow is not None and action.state == "ready" and flows.owner[p] == (action.flow, "ready"):
         yield state
 
@@ -59,7 +59,7 @@ def _without(flows: Flows, p: int, flow: str) -> Flows:
 
 @beyond(told, "REB-5", broken=True)
 def told_of_surplus(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
-    """A standby is dealt in, in somebody's place."""
+    """A standby gets another flow's partitions in a rebalance."""
     flow = action.flow
     if flow is None or not flows.standby:
         return
@@ -88,7 +88,7 @@ def told_too_early(state: State, flows: Flows, p: int, action: Action, fold: int
 
 @beyond(told, "REB-11", broken=True)
 def told_of_nobody(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
-    """The partition of a lost flow has nobody after the rebalance."""
+    """The partition of a lost flow has no flow after the rebalance."""
     pair = flows.owner[p]
     orphan = action.flow is not None and pair is not None and pair[1] == "unbound"
     if orphan and action.state == "unassigned" and flows.timer is None:

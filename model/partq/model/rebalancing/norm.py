@@ -1,4 +1,4 @@
-"""Flows: who consumes, which partitions each of them has, and how these change hands (REB).
+"""Flows: the consumers, the partitions assigned to each, and how these change hands (REB).
 
 A flow that binds or leaves starts the rebalance delay, or a standby takes over at once; at the delay's end
 any even distribution is allowed. A partition that moves is paused first, until its old flow has nothing
@@ -22,8 +22,8 @@ from ..state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, posit
 from .distributions import even
 
 NOBODY: Final = ""
-"""Whom a partition is handed to if the flow that it was for has gone, and none stands by. No source says
-whether such a handoff ends before the next rebalance."""
+"""The heir in a handoff whose new flow has left, without a standby. No source says whether such a handoff
+ends before the next rebalance."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -70,7 +70,7 @@ def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iter
 
 
 def is_surplus(state: State, flows: Flows) -> bool:
-    """Whether one more flow is more than there are partitions."""
+    """Whether another flow would exceed the number of partitions."""
     return len(flows.active) + len(flows.standby) >= len(state.parts)
 
 
@@ -95,7 +95,7 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def lost(state: State, proc: str, slack: int) -> Iterator[State]:
-    """Every flow of a client gone."""
+    """All flows of a client are lost."""
     flows = state.flows
     name = (
         None if flows is None else next((f for f, who in flows.active + flows.standby if who == proc), None)
@@ -143,7 +143,7 @@ def remaining(state: State, flows: Flows, name: str) -> Flows:
 
 @point("REB-6")
 def taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
-    """A standby has all the partitions at once; which one is free."""
+    """A standby takes over all the partitions at once; any standby may."""
     for heir in flows.standby:
         behind = left_behind(state, flows, name)
         kept = [p for p in behind if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
@@ -229,7 +229,7 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
 
 @clause("REB-3", "REB-14")
 def given_back(state: State, name: str, only: int | None = None) -> State:
-    """What a flow had not settled, back in its place."""
+    """Return a flow's unacknowledged messages to their places."""
     for p, part in enumerate(state.parts):
         if only in (None, p) and any(e.lock is not None and e.lock.holder == name for e in part.log):
             log = tuple(
