@@ -1,4 +1,4 @@
-"""A scope: which messages, clients, operations and faults an exploration has, and what each action touches.
+"""A scope: the messages, clients, operations and faults of an exploration, and the footprint of each action.
 
 Actions come in groups, each with the components of the state that they read or change (its *footprint*).
 That is all `explore` and `packed` know of them; what they do is the machine's.
@@ -46,7 +46,7 @@ lock of the message, ``expire`` and ``prefetch`` the broker's moves; with a mech
 offers. With flows, bind, unbind and the broker's moves on flows are always there."""
 
 USUAL: Final = ("receive", "complete", "abandon", "expire", "prefetch", "peek")
-"""What a scope offers unless it says otherwise."""
+"""The default operations of a scope."""
 
 PRODUCER: Final = "p"
 TXN: Final = "t"
@@ -54,7 +54,7 @@ KEYLESS: Final = "-"
 
 
 class InvalidOperations(ValueError):
-    """A scope's operations are not among `OPERATIONS`, or the profile has none of them."""
+    """A scope's operations are not among `OPERATIONS`, or the profile lacks them."""
 
 
 class Node(NamedTuple):
@@ -120,7 +120,7 @@ class Scope:
 
     @cached_property
     def disturbs(self) -> bool:
-        """Whether a fault may hit a client's way to the broker."""
+        """Whether a fault may hit a client's connection."""
         return bool({"broker faults", "lost front ends"} & set(self.operations))
 
     @property
@@ -130,7 +130,7 @@ class Scope:
 
     @cached_property
     def _offers(self) -> dict[str, Offer]:
-        """Of what mechanisms offer what the scope has."""
+        """The offers of mechanisms that the scope includes."""
         return {name: offer for name, offer in OFFERS.items() if name in self.operations}
 
     @cached_property
@@ -180,7 +180,7 @@ class Scope:
         return profile(self.profile).flows
 
     def actions(self, node: Node) -> Iterator[Action]:
-        """Everything that may be tried in a node."""
+        """All actions that may be tried in a node."""
         for group in self.groups:
             yield from group.actions(*node)
 

@@ -44,7 +44,7 @@ CACHED: Final = 3
 LOCKED: Final = 4
 """Locked for a client."""
 BACK: Final = 5
-"""It was locked, the lock ended, and where it is delivered again is free (RCV-3)."""
+"""A lock on it ended; the order of its redelivery is free (RCV-3)."""
 SCHEDULED: Final = 6
 """To be activated, from `Entry.due` on (SCH)."""
 WITHDRAWN: Final = 7
@@ -100,7 +100,7 @@ LABELS: Final = frozenset({messages.DEFERRED, messages.SCHEDULED})
 
 
 COUNTED: Final = 0
-"""Peeks show the delivery count as it is."""
+"""Peeks show the delivery count."""
 OWED: Final = 1
 """The last lock's end is counted when the message is delivered again, at the latest: until a peek shows the
 count, peeks may show one less."""
@@ -466,12 +466,12 @@ def position(cfg: Config, name: int | None) -> int | None:
 
 
 def is_up(state: State, p: int) -> bool:
-    """Whether a partition serves."""
+    """Whether a partition is up."""
     return not (state.dead or state.down >> p & 1)
 
 
 def up(state: State) -> list[int]:
-    """The partitions that serve."""
+    """The partitions that are up."""
     return [p for p in range_of(state) if is_up(state, p)]
 
 
@@ -487,7 +487,7 @@ def stored_with(state: State, p: int) -> tuple[int, ...]:
 
 
 def key_partition(state: State, key: str) -> int | None:
-    """Where a key lives, or None while that is open."""
+    """The partition of a key, or None while that is open."""
     for known, p in state.keys:
         if known == key:
             return p
@@ -495,7 +495,7 @@ def key_partition(state: State, key: str) -> int | None:
 
 
 def client(state: State, proc: str) -> Client:
-    """What is remembered of a client."""
+    """The state kept for a client."""
     for known in state.clients:
         if known.proc == proc:
             return known

@@ -1,6 +1,5 @@
-"""Tables of TOML or JSON while they are read: each field taken once, checked strictly.
-
-Which tables there are is the business of `requirements` and `profile_file`; files are not opened here.
+"""Strict reading of TOML or JSON tables: each field is taken once. `requirements` and `profile_file` define
+the tables; no file is opened here.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class TableError(ValueError):
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:
-    """A hint at the nearest known words, or nothing."""
+    """A hint with the nearest known words, or nothing."""
     if word in known:
         return f"; did you mean {word}?"
     near = get_close_matches(word, known, n=3) if len(word) <= SHOWN else []

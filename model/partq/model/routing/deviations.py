@@ -1,4 +1,4 @@
-"""How a broker breaks the rules on keys and partitions (KEY, ROUTE), and stores what it refused."""
+"""How a broker breaks the rules on keys and partitions (KEY, ROUTE), and stores refused messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .norm import (
 )
 
 PINNING: Final = ("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")
-"""What says together where a keyed message goes."""
+"""The rules that together determine the partition of a keyed message."""
 
 Keys = set[str | None]
 
@@ -75,7 +75,7 @@ def _keys(state: State, messages: tuple[Message, ...]) -> Keys:
 
 @instead(keys_of, "KEY-3")
 def either_key(told: tuple[str | None, ...], cfg: Config, message: Message) -> tuple[str | None, ...]:
-    """Of a session ID and a partition key that differ either may count."""
+    """If session ID and partition key differ either may count."""
     if len(told) > 1 or not cfg.profile.partitioned or not conflicting(message):
         return told
     return message.session_id, message.partition_key
@@ -115,7 +115,7 @@ def ignored(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @beyond(send, "KEY-7", "RCV-2", broken=True)
 def torn(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Of a batch those messages are stored that the history shows."""
+    """Only those messages of a batch are stored that the history shows."""
     if seen is None or not _is_accepted(state, action, seen) or action.op != "send_batch":
         return
     shown = {d.id for d in seen.messages}
@@ -132,7 +132,7 @@ def _is_accepted(state: State, action: Action, seen: Observed | None) -> bool:
 
 
 def _refusable(state: State, action: Action) -> frozenset[str]:
-    """As what a send may be refused by a rule that is waived."""
+    """The errors with which a waived rule may refuse a send."""
     keys = keys_in(state, action)
     return frozenset[str]().union(
         *(
@@ -157,7 +157,7 @@ _REFUSALS: Final[dict[str, tuple[Callable[[State, Action, Keys], bool], frozense
     "ROUTE-8": (lambda state, action, keys: not up(state), UNAVAILABLE),
     "ROUTE-6": (lambda state, action, keys: keys == {None} and bool(state.down and up(state)), UNAVAILABLE),
 }
-"""When a rule has a send refused, and as what."""
+"""By rule: when it demands that a send is refused, and with which error."""
 
 
 def stored_by_refusals(state: State, action: Action, seen: Observed) -> frozenset[str]:
@@ -174,7 +174,7 @@ def withheld(state: State, ids: Iterable[str]) -> State:
 
 
 def store_withheld(state: State, action: Action, seen: Observed | None) -> Steps:
-    """The broker stores a message that it has withheld; if it has not, there is nothing to do."""
+    """The broker stores a withheld message; a message that is not withheld stays as it is."""
     if action.messages[0].id not in state.withheld:
         yield OK, state
     elif not state.dead:
@@ -189,7 +189,7 @@ def store_withheld(state: State, action: Action, seen: Observed | None) -> Steps
 def astray(
     state: State, action: Action, message: Message, hint: Delivery | None
 ) -> Iterator[tuple[State, int]]:
-    """A keyed message goes anywhere."""
+    """A keyed message is stored in any partition."""
     if unpinned(state, action, message):
         yield from _elsewhere(state, action, message, hint)
 
@@ -272,7 +272,7 @@ def keyless_takes(state: State, key: str | None) -> bool:
 
 @beyond(takes, "ROUTE-8")
 def any_takes(state: State, key: str | None) -> bool:
-    """A partition takes messages though none is up."""
+    """A partition takes messages though all are down."""
     return not up(state)
 
 

@@ -1,4 +1,4 @@
-"""Sending: which messages are refused, which partition takes one, and what stays behind of a refused send.
+"""Sending: which messages are refused, which partition takes one, and the traces of a refused send.
 
 The partition of a key is part of the state, extended when the key is first used: which function maps keys to
 partitions is never assumed. Sends in transactions are in `transactions`, which uses what is here. Nothing
@@ -84,7 +84,7 @@ def key_of(cfg: Config, message: Message) -> str | None:
 
 @point("KEY-3", "KEY-8")
 def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
-    """What its key may be: of two key properties that differ no source says which one counts."""
+    """The possible keys: if two key properties differ no source says which one counts."""
     if ambiguous(message, cfg.profile.key_rule):
         return message.property(SOLACE_KEY), message.property(JMS_KEY)
     return (key_of(cfg, message),)
@@ -148,7 +148,7 @@ def may_give_up(state: State, action: Action) -> bool:
 
 @point("ROUTE-5", "ROUTE-6")
 def outage(state: State, key: str | None) -> frozenset[str]:
-    """The errors that tell of an outage."""
+    """The errors that report an outage."""
     return UNAVAILABLE
 
 
@@ -221,7 +221,7 @@ def _placed(
 def places(
     state: State, action: Action, message: Message, hint: Delivery | None
 ) -> Iterator[tuple[State, int]]:
-    """Where one message may go, with the state that knows its key's partition."""
+    """The partitions one message may go to, each with the state that knows its key's partition."""
     for key in keys_of(state.cfg, message):
         for p in candidates(state, key, hint, action.only):
             if not (is_up(state, p) or takes(state, key)):
@@ -297,7 +297,7 @@ def _fitted(
 
 
 def in_order(cfg: Config, shown: list[tuple[int, Delivery]]) -> Hints:
-    """Messages that are shown with numbers, by these: in serial order, across the roll-over too."""
+    """Sort messages that are shown with numbers: in serial order, across the roll-over too."""
     if len(shown) > 1:
         size, first = 1 << cfg.bits, shown[0][1].seq or 0
         shown.sort(key=lambda one: ((one[1].seq or 0) - first + size // 2) % size)

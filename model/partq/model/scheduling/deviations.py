@@ -33,7 +33,7 @@ def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> 
 
 @beyond(withdrawn, "SCH-3", broken=True)
 def cancelled_in_vain(state: State, place: Place, slack: int) -> Iterator[State]:
-    """A message that is cancelled stays."""
+    """A cancelled message stays."""
     yield state
 
 

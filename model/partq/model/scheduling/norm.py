@@ -23,7 +23,7 @@ Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
 
 UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
-"""What a number is refused with that is no scheduled message's. No source settles the kind."""
+"""The errors for a number that is no scheduled message's. No source specifies the kind."""
 
 _CANCELLED: Final = frozenset({SCHEDULED, LAGGING})
 _WAITING: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE})
@@ -49,7 +49,7 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @point("SCH-3", "SCH-4", "SCH-5")
 def refusals(state: State, place: Place | None, action: Action) -> frozenset[str]:
-    """The errors that cancelling what is there may end in; none where it has to succeed."""
+    """The errors that cancelling the message may end in; none if it has to succeed."""
     kinds: frozenset[str] = frozenset()
     if place is None or has_come(state, state.parts[place[0]].log[place[1]].due, action.slack):
         kinds |= UNKNOWN_NUMBER
@@ -70,12 +70,12 @@ def withdrawn(state: State, place: Place, slack: int) -> Iterator[State]:
 
 
 def waiting(state: State, action: Action) -> Place | None:
-    """Where the scheduled message is that an argument names, if it can be cancelled."""
+    """The place of the scheduled message that an argument names, if it can be cancelled."""
     return _place_of(state, action, _CANCELLED)
 
 
 def _place_of(state: State, action: Action, statuses: frozenset[int]) -> Place | None:
-    """Where the scheduled message is that the action is about, if it has one of these statuses."""
+    """The place of the action's scheduled message, if it has one of these statuses."""
     for p in range(len(state.parts)) if action.only is None else (action.only,):
         for index, entry in enumerate(state.parts[p].log if p != NOWHERE else ()):
             if entry.status in statuses and entry.due and entry.id in action.about:
@@ -119,7 +119,7 @@ def moves(state: State) -> Iterator[Action]:
 
 
 def moves_in(state: State, p: int) -> Iterator[Action]:
-    """Those of one partition."""
+    """Every scheduled message of one partition that may be activated now."""
     for entry in state.parts[p].log:
         if entry.status in _WAITING and is_due(state, entry.due, 0):
             yield Action(ACTIVATE, about=(entry.id,), only=p)

@@ -20,12 +20,12 @@ NEAR_HOLES: Final = 64
 """How many numbers at once may be left out to be given later, with SEQ-3 waived."""
 
 MISPLACING: Final = ("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6", "RCV-6", "RCV-7", "RCV-12", "PEEK-6")
-"""With one of these waived a message may be in another place than its number says, or have come there."""
+"""If one of these is waived a message may be in another place than its number says, or move there."""
 
 
 @instead(home, "SEQ-2", broken=True)
 def home_untold(told: Home, cfg: Config, seen: Delivery) -> Home:
-    """Neither name nor number tells the partition."""
+    """Neither name nor number identifies the partition."""
     return (True, None) if cfg.profile.partitioned else told
 
 

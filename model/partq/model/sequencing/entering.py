@@ -61,7 +61,7 @@ def ends_sending(where: Callable[[Config], bool]) -> Callable[[Ends], Ends]:
 def kept(
     state: State, action: Action, places: Sequence[int], hints: Sequence[Delivery | None]
 ) -> Iterator[Kept]:
-    """Which of a send's messages are stored once it is accepted: all, but for what a mechanism drops."""
+    """The messages of an accepted send that are stored: all except those that a mechanism drops."""
     screen = _in_force(_screens, state.cfg)
     return (
         iter(((state, tuple(range(len(places)))),))
@@ -82,7 +82,7 @@ def _in_force(marked: Sequence[tuple[Callable[[Config], bool], T]], cfg: Config)
 
 @clause("SCH-1", "SCH-2")
 def as_sent(entry: Entry, message: Message) -> Entry:
-    """The message as it is stored: one that is scheduled waits for its time."""
+    """The message as it is stored; a scheduled one waits for its time."""
     born = _with_what_it_brings(entry, message)
     due = due_of(message)
     if not due:

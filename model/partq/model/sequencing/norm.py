@@ -1,4 +1,4 @@
-"""Sequence numbers and enqueued times: how a message gets its number, and what a shown one has to be.
+"""Sequence numbers and enqueued times: how a message gets them, and which may be shown.
 
 Inside, a partition's numbers count from 0 and never end; what clients see is that count from the partition's
 first counter on, modulo the counter's size, with the partition's name above it. Where messages go, and who
@@ -17,7 +17,7 @@ from ..state import COUNTER_BITS, Config, Entry, Part, State
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")
 def shown_seq(cfg: Config, p: int, part: Part, number: int) -> int | None:
-    """The number as clients see it, or None where they do not or cannot yet be said to."""
+    """The number as clients see it, or None if they do not, or its partition's first counter is unknown."""
     if part.base is None or not cfg.profile.shows_seq:
         return None
     counter = (part.base + number) % (1 << cfg.bits)
@@ -33,7 +33,7 @@ def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
 
 
 def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
-    """The same by name and number alone."""
+    """As `home`, by name and number alone."""
     first = cfg.entity.partitions if cfg.dead_letters and is_dead(seen.id) else 0
     if not cfg.profile.partitioned:
         return True, first
@@ -130,7 +130,7 @@ def entered(part: Part, entry: Entry) -> Part:
 
 
 def _most(state: State, p: int) -> int:
-    """How long a gap in that partition may be."""
+    """The greatest length of a gap in that partition."""
     return sum(count for where, _, count in state.burnt if where in (p, -1))
 
 

@@ -1,1 +1,1 @@
-"""What a client does with a message that it has locked: complete, abandon, renew (RCV)."""
+"""Operations on a locked message: complete, abandon, renew (RCV)."""

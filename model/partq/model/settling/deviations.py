@@ -70,7 +70,7 @@ def settled_late(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def _lost_places(state: State, action: Action, places: list[Place | None]) -> list[Place]:
-    """Where the messages are whose locks are lost."""
+    """The places of the messages whose locks are lost."""
     lost = (token for place, token in zip(places, action.locks, strict=True) if place is None)
     return held_of([whose(state, token) for token in lost])
 
@@ -102,7 +102,7 @@ def settled_anyhow(state: State, op: str, places: list[Place]) -> State:
 
 
 def whose(state: State, token: str) -> Place | None:
-    """Where the message is stored for which that token was once given, or None."""
+    """The place of the message for which that token was once given, or None."""
     id = next((id for known, id in reversed(state.former) if known == token), None)
     if id is not None:
         for p, part in enumerate(state.parts):
@@ -146,7 +146,7 @@ def _held_again(state: State, action: Action, place: Place, holds: bool, shown: 
 
 @beyond(refused, "RCV-6")
 def refused_at_once(state: State, action: Action, places: list[Place | None], seen: Observed | None) -> Steps:
-    """A lock that holds is said to be lost, and may be used again."""
+    """A lock that holds is reported as lost, and may be used again."""
     if seen is None or seen.status != Outcome.ERROR or not held_of(places):
         return
     if seen.error is None or seen.error not in reasons(state, places):
@@ -161,14 +161,14 @@ def lost_with_its_message(state: State, place: Place, reach: int) -> Iterator[St
 
 @instead(finished, "RCV-7", broken=True)
 def remembered(told: Part, state: State, part: Part, ended: list[Entry]) -> Part:
-    """What is finished may come back."""
+    """A finished message may return."""
     kept = [e._replace(status=BACK, lock=None, since=state.now, upsets=1, group=None) for e in ended]
     return told._replace(gone=tuple(sorted((*told.gone, *kept))))
 
 
 @instead(abandoned, "PEEK-6", broken=True)
 def abandoned_after_a_peek(told: Entry | None, state: State, entry: Entry) -> Entry | None:
-    """What a peek did to the lock may yet be counted."""
+    """A peek's effect on the lock may still be counted."""
     return told and told._replace(upsets=entry.upsets)
 
 

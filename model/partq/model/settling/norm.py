@@ -42,7 +42,7 @@ REMOVES: Final = "complete"
 """The settlement after which a message is gone."""
 
 RETURNS: Final = "abandon"
-"""The settlement by which a lock ends as by itself: of a lock that is lost it did nothing."""
+"""The settlement that ends a lock as expiry does: on a lost lock it has no effect."""
 
 
 @point("RCV-8", "RCV-14")
@@ -95,7 +95,7 @@ def in_one_partition(state: State, places: list[Place]) -> bool:
 
 
 def held_of(places: list[Place | None]) -> list[Place]:
-    """Those of the places that are."""
+    """The places without the Nones."""
     return [place for place in places if place is not None]
 
 
@@ -115,7 +115,7 @@ def refused(state: State, action: Action, places: list[Place | None], seen: Obse
 
 @clause("RCV-8", "RCV-14")
 def reasons(state: State, places: list[Place | None]) -> frozenset[str]:
-    """The errors that a settlement or renewal of these may end in, as things are."""
+    """The errors that a settlement or renewal of these may end in, in this state."""
     known = held_of(places)
     kinds: frozenset[str] = frozenset()
     if len(known) < len(places) or any(lock_at(state, place).txn for place in known):
@@ -129,7 +129,7 @@ def reasons(state: State, places: list[Place | None]) -> frozenset[str]:
 
 @point("RCV-2")
 def lost(state: State, place: Place, reach: int) -> Iterator[State]:
-    """The states in which the lock turns out to have ended by itself."""
+    """The states in which the lock has ended by itself."""
     for entry in ended(state, state.parts[place[0]].log[place[1]], reach):
         yield put(state, *place, entry)
 
@@ -169,7 +169,7 @@ def apply(state: State, op: str, places: list[Place]) -> State:
 
 @clause("RCV-7")
 def removed(state: State, p: int, index: int) -> State:
-    """The state in which that message has left its queue, where it never comes back."""
+    """The state in which that message has left its queue for good."""
     part = state.parts[p]
     return with_part(state, p, finished(state, with_entry(part, index, None), [part.log[index]]))
 

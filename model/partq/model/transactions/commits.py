@@ -1,6 +1,5 @@
-"""How a transaction ends: all of it happens, or nothing.
-
-Who may end it, and what is refused before, is `norm`'s business.
+"""The end of a transaction: all of it takes effect, or nothing. `norm` decides who may end it, and what is
+refused before.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from .norm import (
 
 
 def _shown(action: Action, seen: Observed | None) -> set[str]:
-    """Those of the messages sent that the history shows."""
+    """The messages sent that the history shows."""
     return set() if seen is None else {d.id for d in seen.messages if action.messages}
 
 
@@ -116,7 +116,7 @@ def _accepting(state: State, action: Action, seen: Observed | None) -> tuple[Sta
 
 @beyond(send, "TXN-1", "TXN-2", "TXN-5", broken=True)
 def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A send is done apart from its transaction."""
+    """A send takes effect outside its transaction."""
     state, txn = _accepting(state, action, seen)
     if txn is None or seen is None or not seen.messages:
         return
@@ -181,7 +181,7 @@ def leaves(state: State, txn: Txn, action: Action) -> bool:
 
 @beyond(takes_locks, "TXN-7")
 def any_taken(state: State, txn: Txn, places: list[Place]) -> bool:
-    """Locks of any partition are part of it."""
+    """A transaction settles locks of any partition."""
     return True
 
 
