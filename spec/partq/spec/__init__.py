@@ -1,6 +1,6 @@
-"""The TLA+ side: the specification (`tla/`), and what puts it to work.
+"""The TLA+ side: the specification (`tla/`), and the programs that use it.
 
-`tools/` runs TLC and Apalache and has their texts; the other rooms each answer one question with them: does
+`tools/` runs TLC and Apalache and reads their output; each other folder answers one question with them: does
 the specification hold (`checking/`), is it the model's graph (`comparison/`), does it explain what was
 recorded (`validation/`), what may happen (`simulation/`), may a broker answer this next (`exploration/`).
 

@@ -1,5 +1,5 @@
-"""Does the specification hold? The manifest's questions, put to TLC (`checks`) and to Apalache (`symbolic`),
-the answers compared with it; and which property and which checks stand behind a requirement (`properties`).
+"""Does the specification hold? Puts the manifest's questions to TLC (`checks`) and Apalache (`symbolic`) and
+compares the answers with it; lists the property and the checks of each requirement (`properties`).
 
-No wrong variant and no bound is said here: they are the modules' and configurations' own (`tla/`).
+The modules and configurations (`tla/`) define the wrong variants and the bounds.
 """

@@ -17,15 +17,15 @@ from .figures import Figures
 from .manifest import Check, Expected
 
 MODULE: Final = MODULES / "MC.tla"
-"""What TLC is started on."""
+"""The module that TLC is started on."""
 
 LIMIT: Final = 900.0
-"""Seconds that one check may take."""
+"""The time limit of one check, in seconds."""
 
 
 class Checked(NamedTuple):
-    """A check, what came of it, and how many seconds that took. ``wrong``: how the answer differs from what
-    the manifest says; empty if it does not."""
+    """A check, its answer, and how many seconds it took. ``wrong``: how the answer differs from the manifest;
+    empty if it does not."""
 
     check: Check
     answer: Answer
@@ -43,7 +43,7 @@ R = TypeVar("R")
 
 
 def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
-    """What becomes of each item, as they end. ``jobs``: how many are worked on at a time."""
+    """The result for each item, as they end. ``jobs``: how many are worked on at a time."""
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(work, item) for item in items]
         try:
@@ -71,14 +71,14 @@ def _run(one: Check) -> Checked:
 
 
 def named(one: Check, answer: Answer) -> Answer:
-    """The answer, with the properties in the place of what TLC does not name."""
+    """The answer, with the names of properties where TLC gives none."""
     if answer.violated != LIVENESS:
         return answer
     return answer._replace(violated=" or ".join(one.configuration.properties))
 
 
 def compared(one: Check, answer: Answer) -> str:
-    """How an answer differs from what the manifest says, in words."""
+    """How an answer differs from the manifest, in words."""
     if answer.error:
         return answer.error
     if one.expected is Expected.HOLDS:

@@ -1,6 +1,6 @@
 """The figures of the last run of each question, in a generated file: ``tla/figures.json``, a line a question.
 
-What the questions are is `manifest`'s business.
+`manifest` has the questions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_figures(file: Path = FIGURES) -> Recorded:
-    """What is recorded; nothing where there is no file. Raises `InvalidFigures`."""
+    """Read the record; empty if there is no file. Raises `InvalidFigures`."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=Recorded) if file.exists() else Recorded()
     except (OSError, msgspec.MsgspecError) as error:
@@ -69,19 +69,19 @@ def read_figures(file: Path = FIGURES) -> Recorded:
 
 
 def record_checks(found: dict[str, Figures], file: Path = FIGURES) -> None:
-    """Put these in the place of what is recorded of TLC. Raises `InvalidFigures`, `OSError`."""
+    """Replace TLC's figures in the record. Raises `InvalidFigures`, `OSError`."""
     old = read_figures(file)
     write_figures(Recorded(old.checks | found, old.apalache), file)
 
 
 def record_runs(found: dict[str, LastRun], file: Path = FIGURES) -> None:
-    """Put these in the place of what is recorded of Apalache. Raises `InvalidFigures`, `OSError`."""
+    """Replace Apalache's runs in the record. Raises `InvalidFigures`, `OSError`."""
     old = read_figures(file)
     write_figures(Recorded(old.checks, old.apalache | found), file)
 
 
 def write_figures(recorded: Recorded, file: Path = FIGURES) -> None:
-    """Put these in the place of all that is recorded. Raises `OSError`."""
+    """Replace the whole record. Raises `OSError`."""
     file.write_text("\n".join(_lines(recorded)), encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""The manifest: which questions are put to the specification, and what the answers have to be.
+"""The manifest: the questions put to the specification, and the expected answers.
 
 `tla/manifest.toml` has a table for TLC, an entry a configuration, one for Apalache, and bases that both begin
-with. Putting the questions is the business of `checks` and `symbolic`.
+with. `checks` and `symbolic` put the questions.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _differing(
 
 
 def _asked(one: _Entry, start: Configuration) -> Configuration:
-    """What the entry has checked in the place of what its base has."""
+    """The properties that the entry checks instead of its base's."""
     if isinstance(one, _Check) and one.reaches:
         return start._replace(invariants=(one.reaches,), properties=(), view=False)
     if isinstance(one, _Check) and one.violates:

@@ -1,6 +1,6 @@
 """The properties of the specification, as they are written: one for each requirement, named after it.
 
-Where a requirement says also what has to happen in the end, a second one says so (`SCH_1_Eventually`).
+A requirement that also demands something eventually has a second one (`SCH_1_Eventually`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Property(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both, to be printed."""
+        """Comment and formula, to be printed."""
         return f"{self.comment}\n\n{self.formula}"
 
 

@@ -1,7 +1,7 @@
-"""On which text of the specification a record of Apalache was made.
+"""The text of the specification on which a record of Apalache was made.
 
-Its runs take too long to be made anew with each change. So a record bears a digest of what Apalache was
-given, and where that has changed since, the record is of an earlier text.
+Its runs take too long to be repeated after each change. So a record has a digest of Apalache's input; if that
+has changed since, the record is of an earlier text.
 """
 
 from __future__ import annotations

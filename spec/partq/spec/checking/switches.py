@@ -1,7 +1,7 @@
-"""What a scope has to have so that a property can fail in it.
+"""The operations, faults and promises that a scope needs so that a property can fail in it.
 
-A property that speaks of peeks holds wherever nobody peeks: there it tells nothing, and a configuration that
-lists it promises more than it checks. Which operations, faults and promises a scope has, its constants say.
+A property about peeks holds trivially in a scope without peeks, and a configuration that lists it there
+promises more than it checks. A scope's constants say what it has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Switch(NamedTuple):
     none: str = ""
 
     def missing(self, words: frozenset[str]) -> str:
-        """Why the property can't fail where these words are said; empty if it can."""
+        """Why the property can't fail in a scope with these words; empty if it can."""
         told = [f"without {word}" for word in self.all.split() if word not in words]
         if self.one and words.isdisjoint(self.one.split()):
             told.append(f"without {' or '.join(self.one.split())}")

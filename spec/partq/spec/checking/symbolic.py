@@ -1,6 +1,5 @@
-"""The questions of the manifest put to Apalache: the calls that each takes, and what comes of them compared.
-
-Which questions there are is `manifest`'s business, how one call is run `tools.apalache`'s.
+"""The manifest's questions put to Apalache: the calls for each, and their answers compared with it.
+`tools.apalache` runs one call.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from .checks import several
 from .manifest import Expected, Kind, Symbolic
 
 LIMIT: Final = 3600.0
-"""Seconds that one call may take."""
+"""The time limit of one call, in seconds."""
 
 MEMORY: Final = 5 * 2**30
-"""Bytes that one call may need: the heap of `apalache.HEAP`, and what Z3 takes beside it."""
+"""Bytes that one call may need: the heap of `apalache.HEAP`, and Z3's memory beside it."""
 
 
 class Made(NamedTuple):

@@ -1,7 +1,6 @@
 """Whether two labelled graphs are the same: as graphs, up to bisimulation, or by their traces.
 
-Where they are not, the shortest path to a difference is told. What the graphs are of is the caller's
-business.
+If they are not, the shortest path to a difference is given.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Difference(NamedTuple):
 
 
 Sides = tuple[str, str]
-"""What the two graphs are called."""
+"""The names of the two graphs."""
 
 
 def same_graphs(

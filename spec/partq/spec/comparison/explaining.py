@@ -1,4 +1,4 @@
-"""Does the model explain what the specification does, and nothing else?
+"""Does the model explain the behaviour of the specification, and nothing else?
 
 The half of the model that gives verdicts is `explain`: the states after what a history shows. Here every path
 of the specification's graph of a scope is a history: `explain` has to accept each, and to reject each with a
@@ -33,7 +33,7 @@ AGES: Final = 1_000
 """How many times as long as a lock every operation may take: longer than all that may happen unseen."""
 
 MANY: Final = 1_000_000
-"""More deliveries than there are, the unseen included."""
+"""More deliveries than a scope has, unseen ones included."""
 
 ENFORCED: Final = ("RCV-6", "RCV-7", "RCV-8")
 """What the specification has of every broker's locks, also where the catalogue does not bind that broker."""
@@ -124,7 +124,7 @@ def _after(states: frozenset[State], step: Shown) -> set[State]:
 
 
 def _left_to_itself(states: set[State]) -> frozenset[State]:
-    """These states, and all that the broker's timers lead to."""
+    """These states, and all reached from them by the broker's timers."""
     found, waiting = set(states), [*states]
     for state in waiting:  # grows while it is walked
         for move in internal(state) if state.flows is not None else ():

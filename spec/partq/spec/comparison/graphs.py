@@ -1,7 +1,7 @@
 """Labelled state graphs: what a graph is here, and TLC's dumps read as one.
 
-Labels are words of the notation of histories (`receive c1 -> m1`); `SILENT` is that of a move which nobody
-sees. How graphs are compared is `equivalence`'s business.
+Labels are words of the notation of histories (`receive c1 -> m1`); `SILENT` labels a move that no client
+sees. `equivalence` compares graphs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Edge = tuple[Any, int]
 
 
 SILENT: Final = ""
-"""The label of what is not compared but by its consequences."""
+"""The label of a move that is compared by its consequences only."""
 
 
 class Graph(NamedTuple):

@@ -100,7 +100,7 @@ def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> 
 
 
 def label_of(action: Action, answer: Answer, state: State, turns: bool = True) -> str:
-    """What a transition is called. ``turns``: locks of one message are told apart."""
+    """The label of a transition. ``turns``: whether locks of one message are told apart."""
     if action.op in INTERNAL:
         return " ".join([action.op, *_about(action, state)])
     words = [action.op, *_who(action), *_what(action, state, turns)]
@@ -138,7 +138,7 @@ def _answered(action: Action, answer: Answer) -> str:
 
 
 def _about(action: Action, state: State) -> list[str]:
-    """What a move of the broker is about."""
+    """The objects of a move of the broker."""
     if action.number is not None and action.partition is not None:
         log = state.parts[action.partition].log
         return [next(entry.id for entry in log if entry.number == action.number)]

@@ -44,7 +44,7 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
     "messages with a time to live": (),
     "messages of one ID": (),
 }
-"""What no pair compares, and the words of `Catalogue.tla` that no scope has for that reason."""
+"""Features that no pair compares, and the words of `Catalogue.tla` that no scope has for that reason."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _difference(pair: Pair, spec: Graph, model: Graph) -> Difference | None:
 
 
 def _label_of(pair: Pair) -> Callable[[str, Any], str | None]:
-    """What a label of either side is in the comparison."""
+    """A label of either side as the comparison uses it."""
 
     def label(text: str, state: Any) -> str | None:
         if any(re.fullmatch(pattern, text) for pattern in pair.dropped):

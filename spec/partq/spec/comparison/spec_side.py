@@ -41,7 +41,7 @@ class SpecScope:
 
     @property
     def domains(self) -> Domains:
-        """What each set that actions range over has."""
+        """The elements of each set that actions range over."""
         messages = range(1, len(self.keys) + 1)
         sizes = range(1, self.peek_max + 1)
         return {
@@ -73,7 +73,7 @@ class SpecScope:
 
 
 Label = Callable[[Instance, Function], str | None]
-"""What an instance is called in a state; None where the scope leaves it out."""
+"""The label of an instance in a state; None if the scope leaves it out."""
 
 
 def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = MODULES) -> Graph:
@@ -148,7 +148,7 @@ def _explored(
 
 
 def label_of(one: Instance, state: Function) -> str:
-    """What an instance of an action is called in a state."""
+    """The label of an action's instance in a state."""
     words = []
     for word in LABELS[one.name].split(" "):
         found = _PLACES.get(word)
@@ -232,4 +232,4 @@ LABELS: Final[Mapping[str, str]] = {
     "Handoff": "handoff {p}",
     "HandoffTimeout": "handoff {p}",
 }
-"""What the instances of each action are called."""
+"""The labels of each action's instances."""

@@ -1,4 +1,4 @@
-"""What a state of the specification and one of the model have in common: the form to which both are mapped.
+"""The common form to which states of the specification and of the model are mapped.
 
 A form says of each message where it is, of each key its partition, of each client its place in peeking, which
 partitions are down, the open transaction and the flows. What it leaves out (how a side names its locks, which

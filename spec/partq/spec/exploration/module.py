@@ -1,7 +1,4 @@
-"""The specification as Apalache's explorer is given it: the module that is generated for a session.
-
-What an operation is in its words is `observed`'s business, who asks the server `session`'s.
-"""
+"""The module generated for a session: the specification as Apalache's explorer reads it."""
 
 from __future__ import annotations
 
@@ -114,7 +111,7 @@ its value (``a``: the answer, ``p``: the prime of what holds after the step)."""
 
 _FORGETS: Final = """\\* @type: ($history, $answer) => Bool;
 OVERRIDE_Record(h, a) == history' = history /\\ answer' = a"""
-"""Of what clients saw only the last answer is asked for."""
+"""Only the last answer that clients saw is asked for."""
 
 
 def root(setting: Setting, modules: Path = MODULES) -> str:
@@ -133,7 +130,7 @@ def root(setting: Setting, modules: Path = MODULES) -> str:
 
 
 def label(action: str) -> str:
-    """What the server calls an action's transitions."""
+    """The server's name of an action's transitions."""
     return f"Do_{action}"
 
 
@@ -186,7 +183,7 @@ def _key_names(setting: Setting) -> list[str]:
 
 
 def clients_of(setting: Setting) -> dict[str, str]:
-    """The clients, and what they are called in the specification."""
+    """The clients, and their names in the specification."""
     return {client: f"c{n}" for n, client in enumerate(setting.clients, 1)}
 
 
