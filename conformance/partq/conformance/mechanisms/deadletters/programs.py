@@ -1,5 +1,5 @@
-"""What programs do with dead letters, set aside by their holder or worn out: phrases, the theme, and directed
-cases (RCV-9, and RCV-2 and RCV-6 there, on the azure profiles)."""
+"""Programs with messages dead-lettered by their holder or after too many deliveries: phrases, the theme, and
+directed cases (RCV-9, and RCV-2 and RCV-6 in the dead-letter queue, on the azure profiles)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REASONS: Final = ("poison", "poison", "spoilt")
 
 
 def _dead_letter(draft: Draft, client: str, *pick: int, **more: Any) -> None:
-    """The reason is mostly given."""
+    """Dead-letter a message, mostly with a reason."""
     reason = {} if draft.chance(5) else {"reason": REASONS[draft.source.below(len(REASONS))]}
     draft.add(client, DEAD_LETTER, pick=list(pick), **reason, **more)
 
@@ -74,7 +74,7 @@ def _take(draft: Draft) -> None:
 
 
 def _buried(draft: Draft) -> None:
-    """Set aside, shown, and received there, by two clients."""
+    """Dead-lettered, shown, and received in the dead-letter queue, by two clients."""
     client = draft.client()
     draft.add(client, "receive", max=1 + draft.source.below(3), timeout=SECOND)
     _dead_letter(draft, client, 0, 1)
@@ -168,11 +168,11 @@ THEME: Final = Theme(
     },
     wears=True,
 )
-"""Messages in the dead-letter queue: how they come there, and what becomes of them."""
+"""Messages moved to the dead-letter queue, and handled there."""
 
 
 def _by_its_holder(profile: str) -> Program:
-    """Set aside for a reason, passed by a later message, received and completed in the dead-letter queue."""
+    """Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
     return program(
         profile,
         *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
@@ -188,7 +188,7 @@ def _by_its_holder(profile: str) -> Program:
 
 
 def _too_often(profile: str) -> Program:
-    """Given back as often as the entity allows, and once more."""
+    """Abandoned as often as the entity allows, and once more."""
     tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
     return program(
         profile, send("c1", message("m1", "a")), *tries, receive("c2"), dead(peek("c2")), dead(receive("c2"))

@@ -1,5 +1,5 @@
-"""Programs with deferred messages. In random ones they are set aside in time or late, passed by others, asked
-for by number. Cases: RCV-10 on the azure profiles. A drain receives what is left by number."""
+"""Programs with deferred messages. In random ones they are deferred in time or late, passed by others,
+requested by number. Cases: RCV-10 on the azure profiles. A drain receives the remaining ones by number."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _set_aside(draft: Draft) -> None:
 
 
 def _found(draft: Draft) -> None:
-    """What a peek shows as deferred is taken by whoever looks."""
+    """A client receives the messages that its peek shows as deferred."""
     client = draft.client()
     browse(draft, client)
     draft.add(client, "receive_deferred", peeked=True)
@@ -257,7 +257,7 @@ CASES: Final = (
 
 
 def take() -> Taking:
-    """Receive what the last peek showed as deferred, partition by partition."""
+    """Receive the messages that the last peek showed as deferred, partition by partition."""
     found = set[str]()
     while (did := (yield Step(DRAINER, "receive_deferred", {"peeked": True}))) is not None:
         found.update(message.id for message in did.messages)

@@ -1,4 +1,4 @@
-"""What a history shows of deferred messages, and what exercises their rule."""
+"""Deferred messages in a history, and what exercises their rule."""
 
 from __future__ import annotations
 

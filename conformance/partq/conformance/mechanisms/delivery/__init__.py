@@ -1,1 +1,1 @@
-"""What a receive may hand out, and what an answer tells (RCV)."""
+"""What a receive may deliver, and what its answer shows (RCV)."""

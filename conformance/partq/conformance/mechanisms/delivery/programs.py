@@ -44,7 +44,7 @@ def _kept(profile: str) -> Program:
 
 
 def _fetched(profile: str) -> Program:
-    """Front ends fetch more than was asked for, and are then lost."""
+    """Front ends fetch more than requested, and are then lost."""
     sends = [send("c1", message(f"m{n}", f"k{n % 4}")) for n in range(16)]
     clients = ("c2", "c3", "c4", "c5")
     losses = [step for client in clients for step in (receive(client), lose_front_end(client))]
@@ -151,7 +151,7 @@ def _invisible(profile: str) -> Program:
 
 
 def _two_partitions(profile: str) -> Program:
-    """So many messages are held, and named in twos and threes, that some are of different partitions."""
+    """Hold many messages and name them in twos and threes, so that some are of different partitions."""
     count = 4 * partitions(profile)
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
     fetch = [receive("c2", count)] * 6

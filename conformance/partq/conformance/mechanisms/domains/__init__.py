@@ -1,1 +1,1 @@
-"""Order domains (ORD): what may be delivered while others of its domain wait."""
+"""Order domains (ORD): which messages may be delivered while others of their domain wait."""

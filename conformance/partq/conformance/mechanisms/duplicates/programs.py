@@ -51,7 +51,7 @@ def _sent(draft: Draft) -> Message:
 
 
 def _repeat(draft: Draft) -> None:
-    """One of the last messages once more, by anybody."""
+    """One of the last messages once more, by any client."""
     draft.add(draft.client(), "send", messages=(_again(draft, _sent(draft)),))
 
 
@@ -238,7 +238,7 @@ def _scope(profile: str) -> Program:
 
 
 def _id_is_the_key(profile: str) -> Program:
-    """Without another key the ID is one: it has a transaction, and one partition for ever."""
+    """Without another key the ID is the key: in a transaction, and for one partition for ever."""
     return _detecting(
         profile,
         begin("c1"),

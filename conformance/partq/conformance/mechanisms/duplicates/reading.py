@@ -1,4 +1,4 @@
-"""What a history shows of duplicates, and what exercises their rules."""
+"""Duplicates in a history, and what exercises their rules."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _pass(draft: Draft, by: int) -> None:
 
 
 def _over(draft: Draft) -> None:
-    """Its time ends before anybody asks; what was sent later is there."""
+    """Its time ends before any receive; later messages are there."""
     _send(draft, draft.client(), SHORT)
     if draft.chance(2):
         phrases.send(draft)
@@ -63,7 +63,7 @@ def _over(draft: Draft) -> None:
 
 
 def _held(draft: Draft) -> None:
-    """Its time ends while it is locked: it is settled all the same, or comes back to nothing."""
+    """Its time ends while it is locked: it is still settled, or its lock ends and it is gone."""
     client = draft.client()
     _send(draft, client, SHORT)
     draft.add(client, "receive", max=3, timeout=SECOND)

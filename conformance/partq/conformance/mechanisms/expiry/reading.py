@@ -1,4 +1,4 @@
-"""What a history shows of times to live, and what exercises their rule."""
+"""Times to live in a history, and what exercises their rule."""
 
 from __future__ import annotations
 

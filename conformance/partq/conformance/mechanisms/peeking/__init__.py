@@ -1,1 +1,1 @@
-"""What a peek may show, and what one that was seen tells (PEEK)."""
+"""What a peek may show, and what an observed one reveals (PEEK)."""

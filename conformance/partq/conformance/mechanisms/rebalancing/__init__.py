@@ -1,1 +1,1 @@
-"""Flows, and which of them has which partition (REB)."""
+"""Flows, and the assignment of partitions to them (REB)."""

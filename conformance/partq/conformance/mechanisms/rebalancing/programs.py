@@ -24,13 +24,13 @@ FLOWS: Final = ("solace",)
 DELAY: Final = 5 * SECOND
 HANDOFF: Final = 3 * SECOND
 LONG: Final = 30 * SECOND
-"""A handoff time that nobody waits for."""
+"""A handoff time longer than any program waits."""
 
 REST: Final = DELAY + 2 * HANDOFF + SECOND
 """Long enough for every delay and handoff to end."""
 
 KEYS: Final = tuple(f"k{n}" for n in range(8))
-"""Enough that with two partitions hardly all are in one."""
+"""Enough keys that with two partitions hardly all are in one."""
 
 EVERYTHING: Final = 50
 
@@ -41,7 +41,7 @@ def bind(*procs: str) -> list[Step]:
 
 
 def unbind(proc: str) -> Step:
-    """A consumer goes in good order."""
+    """A consumer unbinds."""
     return Step(proc, "unbind", {})
 
 
@@ -61,12 +61,12 @@ def send_round(name: str, keys: Sequence[str] = KEYS, procs: Sequence[str] = ("p
 
 
 def receive_all(*procs: str) -> list[Step]:
-    """Everything that each of the clients gets."""
+    """Each of the clients receives all it can get."""
     return [receive(proc, EVERYTHING) for proc in procs]
 
 
 def complete_all(*procs: str) -> list[Step]:
-    """Everything that the clients hold is settled."""
+    """The clients complete all that they hold."""
     return [complete(proc, *range(EVERYTHING)) for proc in procs]
 
 

@@ -1,1 +1,1 @@
-"""Which partition stores a message: by its key (KEY), and what is sent while one is down (ROUTE)."""
+"""The partition that stores a message: by its key (KEY), and while some are down (ROUTE)."""

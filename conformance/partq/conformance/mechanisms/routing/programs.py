@@ -1,4 +1,4 @@
-"""Cases. Keys and the partitions they lead to: KEY and ROUTE on the azure profiles."""
+"""Cases. Keys and their partitions: KEY and ROUTE on the azure profiles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT: Final = 2 * SECOND
 """A send's timeout where it is expected to fail."""
 
 LONG: Final = 60 * SECOND
-"""A send's timeout where it must find a way (ROUTE-6)."""
+"""A send's timeout where it must succeed (ROUTE-6)."""
 
 KEYS: Final = ("red", "green", "blue")
 

@@ -84,7 +84,7 @@ def _race(draft: Draft) -> None:
 
 
 def _among_others(draft: Draft) -> None:
-    """What is sent while a message waits comes before it."""
+    """Messages sent while one waits come before it."""
     _schedule(draft, draft.client(), SOON)
     for _ in range(1 + draft.source.below(3)):
         phrases.send(draft)
@@ -179,7 +179,7 @@ def _in_its_time(profile: str) -> Program:
 
 
 def _behind_what_was_sent(profile: str) -> Program:
-    """What was sent while a message waited comes before it, what is sent later after it."""
+    """Messages sent while one waited come before it, later ones after it."""
     sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
     after = [send("c1", message(f"n{n}", "a")) for n in range(2)]
     return program(

@@ -1,4 +1,4 @@
-"""What a history shows of scheduled messages, and what exercises their rules."""
+"""Scheduled messages in a history, and what exercises their rules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _scheduled(facts: Facts) -> set[str]:
 
 
 def _where_any(count: Callable[[Facts], int]) -> Callable[[Facts], int]:
-    """Count only where something was scheduled."""
+    """Count only histories in which a message was scheduled."""
     return lambda facts: count(facts) if facts.derive(_scheduled) else 0
 
 

@@ -1,1 +1,1 @@
-"""The numbers that messages get in their partition (SEQ)."""
+"""The numbers of messages in their partition (SEQ)."""

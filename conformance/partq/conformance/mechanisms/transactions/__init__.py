@@ -1,1 +1,1 @@
-"""What belongs together, and happens as a whole or not at all (TXN)."""
+"""Transactions: operations that take effect together or not at all (TXN)."""
