@@ -8,22 +8,27 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 import partq.conformance.workload
 import partq.model
-from partq.conformance.of_mechanisms import FOLDERS, given
+from partq.conformance.of_mechanisms import FOLDERS, TABLES, given
 from partq.model.mechanisms import MECHANISMS, parts
 from partq.model.operations import MESSAGE
 
 CONFORMANCE: Final = Path(partq.conformance.workload.__file__).parents[1]
 MODEL: Final = Path(next(iter(partq.model.__path__)))
-ROOMS: Final = ("history", "workload", "adapters", "execution", "evaluation", "oracle", "verdict")
+ROOMS: Final = ("history", "facts", "workload", "adapters", "execution", "evaluation", "oracle", "verdict")
 
 WORDS: Final = re.compile(
-    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl)(s|d|r?red)?(?![a-z])", re.IGNORECASE
+    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl|dead_?letter|bur(y|ied)|duplicate)(s|d|r?red)?(?![a-z])",
+    re.IGNORECASE,
 )
 """The mechanisms that have a part in every room."""
 
 NAMING: Final[Mapping[str, str]] = {
+    "actions.py": "the broker's own moves",
+    "family.py": "an entity's settings",
     "machine.py": "what is scheduled may be so in a transaction",
     "messages.py": "the names of births, and states that are shown",
     "operations.py": "the alphabet",
@@ -32,8 +37,16 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/program_writer.py": "another word: the end of locks",
     "workload/operations/sending.py": "a send may schedule",
     "workload/shrinker.py": "another word: interleavings",
+    "history/entities.py": "names of entities",
+    "history/notation.py": "another word, for an entity",
+    "history/notation_writer.py": "another word, for an entity",
+    "facts/index.py": "another word: the end of locks",
+    "facts/lifetimes.py": "what is followed no further: it is scheduled, or may expire",
+    "facts/records.py": "another word: the end of locks",
     "adapters/protocol.py": "a broker's methods",
     "adapters/reference.py": "a broker's methods",
+    "adapters/shape.py": "a broker's methods",
+    "adapters/rabbitmq_client.py": "another word: what is closed at the end",
     "evaluation/endings.py": "a drain that never ends: what was scheduled and never came",
     "evaluation/reasons.py": "how a lock ends, in words",
     "oracle/roles.py": "what each operation is to the judge",
@@ -70,16 +83,20 @@ def test_a_mechanism_that_is_named_in_a_kernel_is_found() -> None:
 ASKED: Final = re.compile(r'given\("(\w+)", "(\w+)"\)')
 
 
-def test_every_table_that_a_room_asks_for_some_mechanism_has() -> None:
-    """And so a mechanism's table of another name is one that nobody reads."""
+def test_every_table_that_there_may_be_a_room_asks_for_and_some_mechanism_has() -> None:
     sources = [path.read_text(encoding="utf-8") for path in CONFORMANCE.rglob("*.py")]
     asked = {pair for source in sources for pair in ASKED.findall(source)}
-    assert asked and all(given(part, table) for part, table in asked)
-    for part in dict(asked):
-        for module in parts(FOLDERS, part).values():
-            tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-            tables = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
-            assert tables & {table for _, table in asked}
+    assert asked == {(part, table) for part, tables in TABLES.items() for table in tables}
+    assert all(given(part, table) for part, table in asked)
+
+
+def test_a_table_that_no_room_asks_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LookupError, match="programs: PHRASE"):
+        given("programs", "PHRASE")
+    (module, *_) = parts(FOLDERS, "programs").values()
+    monkeypatch.setitem(module.__annotations__, "PHRASE", "Final")
+    with pytest.raises(LookupError, match="programs: PHRASE"):
+        given("programs", "PHRASES")
 
 
 def test_every_folder_is_a_mechanism_s() -> None:

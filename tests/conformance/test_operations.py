@@ -24,7 +24,6 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/operations": "the records",
     "workload/cases": "programs, written out",
     "workload/phrases.py": "parts of programs, as are all phrases",
-    "workload/domain_phrases.py": "phrases",
     "workload/flow_phrases.py": "phrases",
     "workload/request_phrases.py": "phrases",
     "workload/trouble_phrases.py": "phrases",

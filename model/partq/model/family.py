@@ -58,8 +58,15 @@ class Entity:
                 continue
             if type(value) is not int or not low <= value <= high:
                 raise InvalidEntity(f"{name} must be a whole number from {low} to {high}: {value!r}")
-        if type(self.duplicate_detection) is not bool:
-            raise InvalidEntity(f"duplicate_detection must be true or false: {self.duplicate_detection!r}")
+        for name in ENTITY_FLAGS:
+            if type(getattr(self, name)) is not bool:
+                raise InvalidEntity(f"{name} must be true or false: {getattr(self, name)!r}")
+
+    @property
+    def ids_count(self) -> bool:
+        """Whether message IDs mean something: one that comes again is a duplicate (DUP-1), and one is the key
+        where no other is (KEY-4)."""
+        return self.duplicate_detection
 
 
 ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
@@ -73,6 +80,9 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "max_delivery_count": (1, 2**31, False),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
+
+ENTITY_FLAGS: Final = ("duplicate_detection",)
+"""The settings that are true or false."""
 
 
 class Divergence(NamedTuple):

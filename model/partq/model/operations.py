@@ -106,7 +106,8 @@ class OpSpec(NamedTuple):
     ``answers``: it answers with messages; ``optional``: or with nothing at all.
     ``delivers``: it hands messages to its client. ``locks``: what it answers bears locks that it gave.
     ``settles``: it ends locks by their holder's will; ``removes``: and their messages are gone.
-    ``sets_aside``: and their messages come by number alone.
+    ``sets_aside``: and their messages come by number alone. ``moves_to``: and they move to that other entity,
+    by its word in `ENTITY`.
     ``opens``: what it opens, later operations of its client name.
     ``link``: it is about its client's connection.
     ``fault``: whoever tests makes it happen: a fault, or a repair; ``undone_by``: the repair of this fault.
@@ -124,6 +125,7 @@ class OpSpec(NamedTuple):
     settles: bool = False
     removes: bool = False
     sets_aside: bool = False
+    moves_to: str = ""
     opens: bool = False
     link: bool = False
     fault: bool = False
@@ -184,7 +186,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "abandon": _SETTLEMENT,
     "defer": _SETTLEMENT._replace(sets_aside=True),
     DEAD_LETTER: _SETTLEMENT._replace(
-        args=_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}, removes=True
+        args=_LOCKS | _TXN | _TIMEOUT | {"reason": Arg(Kind.TEXT)}, removes=True, moves_to=DEAD_LETTER
     ),
     "renew_lock": OpSpec(
         {"lock": Arg(Kind.TEXT, required=True)} | _TIMEOUT, answers=True, optional=True, locks=True

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from .conditions import ALWAYS, CONDITIONS
-from .family import ENTITY_BOUNDS, Divergence, Entity, Ground, OrderDomain, Profile
+from .family import ENTITY_BOUNDS, ENTITY_FLAGS, Divergence, Entity, Ground, OrderDomain, Profile
 from .messages import KeyRule
 from .requirements import PROFILE_COLUMNS, catalogue, groups
 from .tables import Table, TableError, did_you_mean, document, located
@@ -176,9 +176,8 @@ def _entity(root: Table) -> Entity:
         for name, (low, high, _) in ENTITY_BOUNDS.items()
         if name in table.fields()
     }
-    if "duplicate_detection" in table.fields():
-        found["duplicate_detection"] = table.flag("duplicate_detection")
-    table.finish((*ENTITY_BOUNDS, "duplicate_detection"))
+    found |= {name: table.flag(name) for name in ENTITY_FLAGS if name in table.fields()}
+    table.finish((*ENTITY_BOUNDS, *ENTITY_FLAGS))
     return Entity(**found)
 
 

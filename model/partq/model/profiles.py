@@ -18,6 +18,7 @@ from typing import Any, Final
 from partq.model.errors import UserError
 
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
+from .family import ENTITY_FLAGS as ENTITY_FLAGS
 from .family import MAX_IDLE as MAX_IDLE
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
 from .family import SECOND as SECOND

@@ -302,7 +302,7 @@ class Config:
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
-    history; they tell of a change at most ``telling`` ns after it. ``dead_letters``: what the dead-letter
+    history; they tell of a change at most ``telling`` ns after it. ``subqueue``: what its dead-letter
     queue holds is part of the state.
 
     ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
@@ -324,7 +324,7 @@ class Config:
     late: int = 0
     observed: bool = False
     telling: int = 0
-    dead_letters: bool = False
+    subqueue: bool = False
     skew: int = 0
     waived: frozenset[str] = frozenset()
     lock_duration: int = field(init=False)
@@ -366,7 +366,7 @@ Burnt = tuple[tuple[int, str, int], ...]
 
 
 class State(NamedTuple):
-    """One state of one entity, and of its dead-letter queue where `Config.dead_letters` says so: that one's
+    """One state of one entity, and of its dead-letter queue where `Config.subqueue` says so: that one's
     partitions follow on the others in ``parts``. ``down`` and ``used`` are sets of partition positions, as
     bits. ``burnt``: numbers that failed sends may have consumed and no gap has shown yet, as (partition, key,
     count), sorted; partition -1: that of the key, once it has one; -1 and the key "": any. ``former``: every
@@ -448,14 +448,14 @@ def initial(
             raise InvalidScope(f"{count} partitions cannot be called {names}")
         names = tuple(dict.fromkeys(names))[:count]
     known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
-    known *= 2 if options.get("dead_letters") else 1
+    known *= 2 if options.get("subqueue") else 1
     options.setdefault("symmetric", names is not None and not family.flows)
     cfg = _config(profile_name, settings, known, tuple(sorted(options.items())), waived)
     named = 0 if names is None else (1 << len(names)) - 1
     part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
     flows = Flows(owner=(None,) * count, handoff=(None,) * count) if family.flows else None
-    dead = (Part(0, 1 << family.counter_bits - 1, 0, ()),) * count if cfg.dead_letters else ()
-    return State(cfg, now, False, 0, named, (*(part,) * count, *dead), (), (), (), (), flows)
+    beside = (Part(0, 1 << family.counter_bits - 1, 0, ()),) * count if cfg.subqueue else ()
+    return State(cfg, now, False, 0, named, (*(part,) * count, *beside), (), (), (), (), flows)
 
 
 def position(cfg: Config, name: int | None) -> int | None:

@@ -8,7 +8,7 @@ from partq.conformance.adapters.reference import Reference
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
-from partq.conformance.workload.cases.steps import dead
+from partq.conformance.workload.cases.steps import asking
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.untaken import untaken
@@ -72,7 +72,7 @@ def test_a_fault_that_did_not_strike_is_told_from_one_that_did() -> None:
 
 def test_a_lock_of_the_dead_letter_queue_is_none_of_the_queue_s() -> None:
     text = "c1 receive 1 dead -> m1#0.0 lock=l\nc1 complete l"
-    taken = (dead(RECEIVE), dead(COMPLETE))
+    taken = [asking(step, {"entity": "dead_letter"}) for step in (RECEIVE, COMPLETE)]
     assert list(reasons(text, RECEIVE, COMPLETE)) == [1]
     assert list(reasons(text, taken[0], COMPLETE, taken[1])) == [1]
 

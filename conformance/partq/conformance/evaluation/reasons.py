@@ -48,7 +48,7 @@ class Scene:
 
     def key_of(self, message: Message) -> str | None:
         """The key that decides its partition, if it has one: where duplicates are detected its ID is one."""
-        return effective_key(message, self.family.key_rule, self.entity.duplicate_detection)
+        return effective_key(message, self.family.key_rule, self.entity.ids_count)
 
     @property
     def received(self) -> Sequence[Delivery]:

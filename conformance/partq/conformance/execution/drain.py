@@ -34,7 +34,7 @@ from partq.conformance.workload.cases.steps import (
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery
-from partq.model.operations import CONNECTION_LOST, DEAD_LETTER, DRAINER, ENV, OPS, Outcome
+from partq.model.operations import CONNECTION_LOST, DRAINER, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, Profile
 
 ROUNDS: Final = 8
@@ -53,8 +53,7 @@ TRIES: Final = 3
 BATCH: Final = 64
 
 MAIN: Final[Args] = {}
-DEAD: Final[Args] = {"entity": DEAD_LETTER}
-"""How a step, or an event, says which of the two queues it is about."""
+"""How a step, or an event, says that it is about no other entity."""
 
 
 class StepResult(Struct, frozen=True, gc=False):
@@ -97,8 +96,8 @@ class DrainPlan:
     many a client may have. ``is_empty``: what the broker itself says, where it can. ``locks_left``: ns until
     every lock that was given has ended, where the driver knows that. ``all_gone``: whether every message that
     was accepted has certainly gone. ``rounds``: so many in vain are enough. ``sets_aside``: whether messages
-    may be left that come by number alone. ``dead_letters``: whether the dead-letter queue is to be emptied,
-    too.
+    may be left that come by number alone. ``others``: the other
+    entities that are to be emptied, too.
     """
 
     profile: Profile
@@ -115,7 +114,7 @@ class DrainPlan:
     all_gone: Callable[[], bool] = lambda: False
     rounds: int = ROUNDS
     sets_aside: bool = False
-    dead_letters: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def first_wait(self) -> int:
@@ -134,7 +133,7 @@ class DrainPlan:
 
 
 def drain(plan: DrainPlan) -> Emptying:
-    """The steps that empty the entity, and its dead-letter queue. The value: those certainly found empty.
+    """The steps that empty the entity, and others of the plan. The value: those certainly found empty.
 
     Everything is repaired; the clients roll back what they have open and, where locks do not expire,
     leave; time passes until locks and handoffs ended; a client of its own receives until nothing comes, and
@@ -152,13 +151,17 @@ def drain(plan: DrainPlan) -> Emptying:
         return ()
     if not ((yield from _empty(plan)) and left):
         return ()
-    buried = replace(plan, is_empty=lambda: None)
-    return (MAIN, DEAD) if plan.dead_letters and (yield from _empty(buried, DEAD)) else (MAIN,)
+    emptied, silent = [MAIN], replace(plan, is_empty=lambda: None)
+    for entity in plan.others:
+        if (yield from _empty(silent, {"entity": entity})):
+            emptied.append({"entity": entity})
+    return tuple(emptied)
 
 
-def looks_at_dead_letters(steps: Iterable[Step]) -> bool:
-    """Whether a program has to do with dead letters, so that a drain empties their queue, too."""
-    return any(step.op == DEAD_LETTER or "entity" in step.args for step in steps)
+def others_asked(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The other entities that a program has to do with, so that a drain empties them, too."""
+    words = {OPS[step.op].moves_to or step.args.get("entity", "") for step in steps}
+    return tuple(sorted(words - {""}))
 
 
 def sets_aside(program: Program) -> bool:
@@ -271,7 +274,7 @@ def _receive_all(
         quiet = 0 if did.messages else quiet + 1
         found.update(message.id for message in did.messages)
         if did.messages and mode == "peek_lock":
-            yield asking(complete(DRAINER, *range(len(did.messages))), {"dead": True} if of else {})
+            yield asking(complete(DRAINER, *range(len(did.messages))), of)
     return found, budget
 
 

@@ -36,7 +36,7 @@ from partq.conformance.execution.drain import (
     DrainPlan,
     StepResult,
     drain,
-    looks_at_dead_letters,
+    others_asked,
     play,
     repairs,
     sets_aside,
@@ -301,7 +301,7 @@ class LiveRun:
         if self.draining or self.faults or profile(self.program.profile).flows:
             return False
         locks_left = self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration)
-        return self._nothing_comes() and not locks_left and not self.entity.duplicate_detection
+        return self._nothing_comes() and not locks_left and not self.entity.ids_count
 
     def _operate(self, thread: ClientThread, op: str, args: Args) -> None:
         self._called(thread, op, args, own_time(args) + self.limits.hang)
@@ -385,7 +385,7 @@ class LiveRun:
             locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
             all_gone=lambda: self.ledger.nothing_left,
             sets_aside=sets_aside(self.program),
-            dead_letters=looks_at_dead_letters(self.steps),
+            others=others_asked(self.steps),
         )
         emptied = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
         if not any(thread.lost for thread in self.threads.values()):

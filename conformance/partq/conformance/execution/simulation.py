@@ -19,7 +19,7 @@ from partq.conformance.execution.drain import (
     Emptied,
     StepResult,
     drain,
-    looks_at_dead_letters,
+    others_asked,
     rounds_of,
     sets_aside,
 )
@@ -238,7 +238,7 @@ class _SimulatedRun:
             is_empty=self.stage.is_empty,
             rounds=rounds_of(family, virtual=True),
             sets_aside=sets_aside(program),
-            dead_letters=looks_at_dead_letters(program.steps),
+            others=others_asked(program.steps),
         )
         steps = drain(plan)
         did = None

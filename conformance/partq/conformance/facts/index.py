@@ -251,7 +251,7 @@ class Facts:
 
     def key_of(self, message: Message) -> str | None:
         """The message's key on this entity; None where it has none."""
-        return effective_key(message, self.profile.key_rule, self.entity.duplicate_detection)
+        return effective_key(message, self.profile.key_rule, self.entity.ids_count)
 
     def keys_of(self, messages: Iterable[Message]) -> set[str | None]:
         """The keys of these messages; None is among them where one is keyless."""
@@ -370,8 +370,8 @@ def facts_of(history: History) -> list[Facts]:
         return [Facts(history.header, sorted_.names[0], history.records)]
     found = {name: Facts(history.header, name, sorted_.of(name)) for name in sorted_.names}
     _relate(found, sorted_.topics)
-    for name, dead in sorted_.dead.items():
-        found[name].unfollowed += [record for record in found[dead].settlements if "txn" in record.args]
+    for name, other in sorted_.beside.items():
+        found[name].unfollowed += [record for record in found[other].settlements if "txn" in record.args]
     return list(found.values())
 
 

@@ -98,7 +98,7 @@ def _can_be_told(sends: Sequence[Born], shown: Sequence[Shown], header: Header) 
     if len(entities) > 1 or any(send.message.scheduled_at is not None for send in sends):
         return False
     entity = settings_of(header, next(iter(entities)))
-    return entity is None or not entity.duplicate_detection
+    return entity is None or not entity.ids_count
 
 
 def _origins(sends: Sequence[Born], shown: Sequence[Shown], header: Header) -> dict[Place, Born] | None:

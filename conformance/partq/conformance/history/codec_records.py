@@ -35,7 +35,7 @@ from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.record import SCHEMA, Header, Record
 from partq.model.messages import Delivery, Message
 from partq.model.operations import DELIVERY, ENV, ERRORS, MESSAGE, OPS, OUTCOMES, Arg, Kind, Outcome
-from partq.model.profiles import Entity, InvalidEntity, profile
+from partq.model.profiles import ENTITY_FLAGS, Entity, InvalidEntity, profile
 
 CLOCKS: Final = ("virtual", "wall")
 NEVER_DEFINITE: Final = ("hang", "adapter")
@@ -176,7 +176,7 @@ def _check_outcome(record: Record) -> None:
 # --- the header -------------------------------------------------------------------------------------
 
 _ENTITY: Final = Fields(
-    {name: a_flag if name == "duplicate_detection" else a_64_bit for name in Entity.__dataclass_fields__}
+    {name: a_flag if name in ENTITY_FLAGS else a_64_bit for name in Entity.__dataclass_fields__}
 )
 
 

@@ -66,7 +66,7 @@ def entities_of(history: History) -> tuple[str, ...]:
 
 class ByEntity:
     """A history's records sorted by entity, once for all of them. ``sent``: the IDs of all messages that were
-    sent to any. ``topics``: the entities that are topics. ``dead``: entity -> its dead-letter queue, where
+    sent to any. ``topics``: the entities that are topics. ``beside``: entity -> its dead-letter queue, where
     both are in the history: what moves from one to the other ties them. A settlement is its lock's entity's,
     and what strikes the one of them strikes the other."""
 
@@ -77,10 +77,10 @@ class ByEntity:
         self.topics = topics_among(self.names)
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
         ends = ((whole_of(name), name) for name in self.names if is_dead_letters(name))
-        self.dead = {whole: name for whole, name in ends if whole is not None and whole in self.names}
+        self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
-        homes = _homes(history.records) if self.dead else {}
-        partners = self.dead | {dead: name for name, dead in self.dead.items()}
+        homes = _homes(history.records) if self.beside else {}
+        partners = self.beside | {other: name for name, other in self.beside.items()}
         for place, record in enumerate(history.records):
             entity = record.entity
             if homes:
@@ -92,14 +92,14 @@ class ByEntity:
     @property
     def components(self) -> tuple[str, ...]:
         """The entities but for dead-letter queues that are tied to theirs."""
-        return tuple(name for name in self.names if name not in self.dead.values())
+        return tuple(name for name in self.names if name not in self.beside.values())
 
     def tied(self, name: str) -> tuple[Record, ...]:
         """The records of the entity and, if there is one, of its dead-letter queue. That one was found empty
         says nothing where what was in it may have gone unseen."""
-        if name not in self.dead:
+        if name not in self.beside:
             return self.of(name)
-        dead = self.dead[name]
+        dead = self.beside[name]
         every = [self.records[n] for n in sorted({*self._of(name), *self._of(dead)})]
         taken = any(r.entity == dead and r.deletes and r.outcome == Outcome.UNKNOWN for r in every)
         return tuple(r for r in every if not (taken and r.entity == dead and r.op == DRAINED))

@@ -389,7 +389,7 @@ def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
         and action.txn is None
         and family.partitioned
         and effect.observed.status == Outcome.OK
-        and effective_keys(action.messages, family.key_rule, entity.duplicate_detection) == {None}
+        and effective_keys(action.messages, family.key_rule, entity.ids_count) == {None}
     )
 
 

@@ -5,7 +5,7 @@ that these show is derived (`guidance.Known`). Some violations are found here, w
 that no client sent (RCV-1), more partitions than the entity has (SEQ-2; REB-13 where events tell of them).
 
 What a waiver changes about the reading: the rules of `identity.READ` change names of births, those of
-`effects.READ` effects, those of `dead_letters.READ` what came to the dead-letter queue and when, those of
+`effects.READ` effects, those of `Subqueue.read` what came to another queue and when, those of
 `placement.TOGETHER` what shares a partition; and with any of them where equal keys live is only likely. For
 all else the reading is one, whatever is waived.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.records import returned
@@ -22,23 +22,26 @@ from partq.conformance.history import History, Record
 from partq.conformance.history.entities import ByEntity, settings_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
-from partq.conformance.oracle import dead_letters, identity
 from partq.conformance.oracle import effects as taking_apart
-from partq.conformance.oracle.copies import told_apart
-from partq.conformance.oracle.dead_letters import burials, in_two_queues, wrong_reason
+from partq.conformance.oracle import identity
 from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import TOGETHER
 from partq.conformance.oracle.roles import ENDS, TELLS
-from partq.conformance.oracle.uses import runs_from_enqueued_times
+from partq.conformance.oracle.subqueues import subqueue
+from partq.conformance.oracle.uses import runs_from_enqueued_times, told_apart
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
 
-RULES: Final = identity.READ | taking_apart.READ | dead_letters.READ
-"""The requirements whose waiver changes the effects."""
+
+@cache
+def rules() -> frozenset[str]:
+    """What changes the effects when it is waived."""
+    return identity.READ | taking_apart.READ | subqueue().read
+
 
 PUNCTUAL: Final = SECOND // 1000
 """The lateness of timers in a simulation, ns."""
@@ -103,7 +106,7 @@ class Reading:
         they make a difference."""
         records = self.history.records
         return (
-            taking_apart.changed_by(records) | identity.changed_by(records) | dead_letters.changed_by(records)
+            taking_apart.changed_by(records) | identity.changed_by(records) | subqueue().changed_by(records)
         )
 
 
@@ -116,7 +119,7 @@ class EntityReading:
         self.header = everything.header
         self.name = name
         self.family = profile(everything.header.profile)
-        self.dead = everything.dead.get(name)
+        self.beside = everything.beside.get(name)
         self._by_birth: dict[frozenset[str], tuple[Record, ...]] = {}
         self._effects: dict[tuple[frozenset[str], bool], tuple[Effect, ...]] = {}
         self._known: dict[tuple[frozenset[str], bool, bool], Known] = {}
@@ -129,12 +132,12 @@ class EntityReading:
         Raises `Unanswerable`, `Impossible`.
         """
         records = self._named(waived)
-        if self.dead is not None:
-            _check_reasons(records, waived)
+        if self.beside is not None and (wrong := subqueue().wrong(records, waived)):
+            raise Impossible(*wrong)
         start = self._start(records, late, waived)
         effects = self._effects_of(waived, whole=False)
         answers = self._effects_of(waived, whole=True) if self.family.flows else effects
-        rejected = self._rejected.setdefault(waived & RULES, [])
+        rejected = self._rejected.setdefault(waived & rules(), [])
         return Question(start, effects, answers, partial(self._known_of, start.cfg), rejected)
 
     @cached_property
@@ -152,9 +155,8 @@ class EntityReading:
         if why is not None:
             raise Unanswerable(why)
         records = with_lost_connections(named_by_numbers(records, self.family))
-        if self.entity.duplicate_detection:
-            with _unanswerable():
-                records = told_apart(records, self.header.skew_ns)
+        with _unanswerable():
+            records = told_apart(self.entity, records, self.header.skew_ns)
         _check_messages(self.family, records)
         return records
 
@@ -162,7 +164,7 @@ class EntityReading:
     def leaves_order_open(self) -> bool:
         """Whether a message of a transaction is shown, never with its number, and something else was sent
         before the transaction ended: which of the two was numbered first nothing tells."""
-        shown = [one for r in self._records if r.entity != self.dead for one in r.messages]
+        shown = [one for r in self._records if r.entity != self.beside for one in r.messages]
         unnumbered = {one.id for one in shown} - {one.id for one in shown if one.seq is not None}
         sends = [record for record in self._records if "messages" in record.args]
         ends = {r.args["txn"]: returned(r) for r in self._records if r.op in ENDS}
@@ -174,16 +176,17 @@ class EntityReading:
         )
 
     @cached_property
-    def _in_two_queues(self) -> tuple[Record, ...]:
-        """The records, with those of the dead-letter queue told apart."""
-        return self._records if self.dead is None else in_two_queues(self.family, self._records, self.dead)
+    def _told_apart(self) -> tuple[Record, ...]:
+        """The records with what is of the queue beside it told apart."""
+        beside = self.beside
+        return self._records if beside is None else subqueue().told_apart(self.family, self._records, beside)
 
     def _named(self, waived: frozenset[str]) -> tuple[Record, ...]:
         """The records with names of births."""
         key = waived & identity.READ
         if key not in self._by_birth:
             with _unanswerable():
-                self._by_birth[key] = by_birth(self._in_two_queues, self.header.skew_ns, key)
+                self._by_birth[key] = by_birth(self._told_apart, self.header.skew_ns, key)
         return self._by_birth[key]
 
     def _start(self, records: Sequence[Record], late: int, waived: frozenset[str]) -> State:
@@ -202,7 +205,7 @@ class EntityReading:
                 skew=header.skew_ns,
                 late=late + spread,
                 telling=header.lateness + spread,
-                dead_letters=self.dead is not None,
+                subqueue=self.beside is not None,
             )
         except InvalidScope as error:
             owner = "REB-13" if family.flows else "SEQ-2"
@@ -211,15 +214,15 @@ class EntityReading:
             raise Impossible(owner, None, str(error)) from error
 
     def _effects_of(self, waived: frozenset[str], whole: bool) -> tuple[Effect, ...]:
-        key = waived & RULES, whole
+        key = waived & rules(), whole
         if key not in self._effects:
             records = self._named(waived)
             own = effects_of(self.header, records, self.entity, whole, key[0])
-            self._effects[key] = own if self.dead is None else (*own, *burials(records, waived))
+            self._effects[key] = own if self.beside is None else (*own, *subqueue().moves(records, waived))
         return self._effects[key]
 
     def _known_of(self, cfg: Config, whole: bool) -> Known:
-        key = cfg.waived & (RULES | TOGETHER), bool(cfg.waived), whole
+        key = cfg.waived & (rules() | TOGETHER), bool(cfg.waived), whole
         if key not in self._known:
             self._known[key] = Known(self._effects_of(cfg.waived, whole), cfg)
         return self._known[key]
@@ -253,13 +256,6 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
         for shown in record.messages:
             if not _as_sent(family, shown, sent.get(shown.id)):
                 raise Impossible("RCV-1", record.i, f"no client sent {shown.id!r} as it is shown")
-
-
-def _check_reasons(records: Sequence[Record], waived: frozenset[str]) -> None:
-    """Raises `Impossible` for a dead letter with a reason that no client gave, or another one than before."""
-    wrong = wrong_reason(records) if waived.isdisjoint(dead_letters.READ) else None
-    if wrong is not None:
-        raise Impossible("RCV-9", *wrong)
 
 
 def _as_sent(family: Profile, shown: Delivery, message: Message | None) -> bool:

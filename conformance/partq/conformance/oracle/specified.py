@@ -14,7 +14,7 @@ from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.uses import end_of, uses
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import LINK_LOST, Outcome
-from partq.model.profiles import SECOND, SEND_TIMEOUT, Profile, profile, requirements_of
+from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, Profile, profile, requirements_of
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
 PATIENT = 15 * SECOND
@@ -37,14 +37,12 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     header, records = everything.header, everything.of(name)
     family = profile(header.profile)
     entity = settings_of(header, name) or family.default_entity
-    if entity.duplicate_detection:
-        raise NotFollowed("duplicate detection is not specified")
-    if name in everything.dead or is_dead_letters(name):
+    if name in everything.beside or is_dead_letters(name):
         raise NotFollowed("a dead-letter queue that is looked into is not followed")
     if name in everything.topics:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
-    _check_messages(header, records, sent)
+    _check_messages(header, entity, records, sent)
     records = with_lost_connections(named_by_numbers(records, family))
     return Recording(
         words_of(family),
@@ -70,11 +68,13 @@ def words_of(family: Profile) -> frozenset[str]:
     return frozenset(word for word, on in switches.items() if on)
 
 
-def _check_messages(header: Header, records: tuple[Record, ...], sent: dict[str, Message]) -> None:
+def _check_messages(
+    header: Header, entity: Entity, records: tuple[Record, ...], sent: dict[str, Message]
+) -> None:
     end = end_of(header, records)
     sends = [record for record in records if "messages" in record.args]
     for use in uses().values():
-        if any(use.matters(record, end) for record in sends):
+        if use.chosen(entity) or any(use.matters(record, end) for record in sends):
             raise NotFollowed(f"{use.what} are not followed")
     for record in records:
         for message in record.args.get("messages", ()):

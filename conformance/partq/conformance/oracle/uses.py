@@ -13,13 +13,17 @@ from partq.conformance.of_mechanisms import given
 from partq.model.profiles import Entity, requirements_of
 from partq.model.requirements import catalogue
 
+Records = tuple[Record, ...]
+
 
 class Use(NamedTuple):
     """``uses``: whether a record makes use of the mechanism. ``rule``: without it the profile is silent, and
     nothing is known of what such a record does, if it ``matters`` in a history that ends then, ns.
     ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
     excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
-    times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it."""
+    times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it.
+    ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
+    different clients may differ by so many ns; raises `Ambiguous`."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -28,6 +32,7 @@ class Use(NamedTuple):
     spreads: frozenset[str] = frozenset()
     timed: bool = False
     chosen: Callable[[Entity], bool] = lambda entity: False
+    tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
 
 
 @cache
@@ -51,6 +56,15 @@ def unmet(history: History) -> frozenset[str]:
 def runs_from_enqueued_times(records: Sequence[Record]) -> bool:
     """Whether enqueued times matter to what the records use, shown or not."""
     return any(any(map(one.uses, records)) for one in uses().values() if one.timed)
+
+
+def told_apart(entity: Entity, records: Records, skew: int) -> Records:
+    """The records with names of their own for messages that what the entity chooses may confuse. Raises
+    `Ambiguous`."""
+    for one in uses().values():
+        if one.chosen(entity):
+            records = one.tells_apart(records, skew)
+    return records
 
 
 def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:

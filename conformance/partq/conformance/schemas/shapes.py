@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from partq.model.messages import MAX_INT, MAX_SEQ
-from partq.model.profiles import ENTITY_BOUNDS
+from partq.model.profiles import ENTITY_BOUNDS, ENTITY_FLAGS
 
 Schema = dict[str, Any]
 
@@ -61,4 +61,4 @@ def ref(name: str) -> Schema:
 def entity_settings() -> Schema:
     """An entity's settings."""
     settings = {name: whole(low, high) for name, (low, high, _) in ENTITY_BOUNDS.items()}
-    return fields_of({**settings, "duplicate_detection": FLAG})
+    return fields_of({**settings, **dict.fromkeys(ENTITY_FLAGS, FLAG)})

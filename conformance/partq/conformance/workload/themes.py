@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from partq.conformance.of_mechanisms import given
 from partq.conformance.workload import phrases, weights
-from partq.conformance.workload.domain_phrases import DOMAIN_PHRASES
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES
 from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES
@@ -21,7 +20,6 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **FLOW_PHRASES,
     **REQUEST_PHRASES,
     **TROUBLE_PHRASES,
-    **DOMAIN_PHRASES,
     **{name: phrase for table in given("programs", "PHRASES").values() for name, phrase in table.items()},
 }
 """Every phrase a theme may weigh."""

@@ -151,5 +151,5 @@ def on_their_way(state: State) -> Iterator[Entry]:
 
 def moves(state: State) -> Iterator[Action]:
     """Every message that may come to the dead-letter queue now."""
-    for p in range_of(state) if state.cfg.dead_letters else ():
+    for p in range_of(state) if state.cfg.subqueue else ():
         yield from (Action(BURY, about=(e.id,)) for e in state.parts[p].log if e.status == PARTING)

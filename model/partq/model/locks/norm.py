@@ -237,7 +237,7 @@ def returned(state: State, entry: Entry, tries: int, since: int) -> Entry | None
 @clause("RCV-9")
 def parting(state: State, entry: Entry, tries: int) -> Entry | None:
     """The message, with this count, on its way to the dead-letter queue; None where that is not followed."""
-    if not state.cfg.dead_letters:
+    if not state.cfg.subqueue:
         return None
     return freed(state, entry, tries, 0, 0)._replace(status=PARTING, since=0, rest=0)
 

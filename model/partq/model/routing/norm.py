@@ -79,7 +79,7 @@ def key_of(cfg: Config, message: Message) -> str | None:
     """The key that pins a message to a partition, in a transaction and outside."""
     if not cfg.profile.partitioned:
         return None
-    return effective_key(message, cfg.profile.key_rule, cfg.entity.duplicate_detection)
+    return effective_key(message, cfg.profile.key_rule, cfg.entity.ids_count)
 
 
 @point("KEY-3", "KEY-8")

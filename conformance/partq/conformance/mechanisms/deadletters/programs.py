@@ -10,11 +10,10 @@ from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
+    asking,
     begin,
     commit,
     complete,
-    dead,
-    dead_letter,
     message,
     pass_time,
     peek,
@@ -23,20 +22,21 @@ from partq.conformance.workload.cases.steps import (
     restart,
     rollback,
     send,
+    settle,
 )
 from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.phrases import send as send_any
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.weights import Theme
 from partq.model.operations import DEAD_LETTER, ENV
 from partq.model.profiles import SECOND
 
-REASONS: Final = ("poison", "poison", "spoilt")
+_REASONS: Final = ("poison", "poison", "spoilt")
 
 
 def _dead_letter(draft: Draft, client: str, *pick: int, **more: Any) -> None:
-    """Dead-letter a message, mostly with a reason."""
-    reason = {} if draft.chance(5) else {"reason": REASONS[draft.source.below(len(REASONS))]}
+    """The reason is mostly given."""
+    reason = {} if draft.chance(5) else {"reason": _REASONS[draft.source.below(len(_REASONS))]}
     draft.add(client, DEAD_LETTER, pick=list(pick), **reason, **more)
 
 
@@ -53,7 +53,7 @@ def _receive_dead(draft: Draft, client: str) -> None:
 
 def _settle_dead(draft: Draft, client: str) -> None:
     op = ("complete", "complete", "abandon", "abandon", "renew_lock")[draft.source.below(5)]
-    draft.add(client, op, pick=[draft.source.below(3)], dead=True)
+    draft.add(client, op, pick=[draft.source.below(3)], entity=DEAD_LETTER)
 
 
 def _set_aside(draft: Draft) -> None:
@@ -171,19 +171,29 @@ THEME: Final = Theme(
 """Messages moved to the dead-letter queue, and handled there."""
 
 
+def _set_aside_by(proc: str, txn: bool = False) -> Step:
+    """Dead-letter the message of its first lock."""
+    return asking(settle(proc, DEAD_LETTER, txn=txn), {"reason": _REASONS[0]})
+
+
+def _dead(step: Step) -> Step:
+    """The step on the dead-letter queue: a receive or peek of it, or a settlement of a lock given there."""
+    return asking(step, {"entity": DEAD_LETTER})
+
+
 def _by_its_holder(profile: str) -> Program:
     """Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
     return program(
         profile,
         *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
         receive("c1"),
-        dead_letter("c1"),
+        _set_aside_by("c1"),
         receive("c2", 5),
         complete("c2"),
-        dead(peek("c2")),
-        dead(receive("c1")),
-        dead(complete("c1")),
-        dead(peek("c2", start="start")),
+        _dead(peek("c2")),
+        _dead(receive("c1")),
+        _dead(complete("c1")),
+        _dead(peek("c2", start="start")),
     )
 
 
@@ -191,31 +201,36 @@ def _too_often(profile: str) -> Program:
     """Abandoned as often as the entity allows, and once more."""
     tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
     return program(
-        profile, send("c1", message("m1", "a")), *tries, receive("c2"), dead(peek("c2")), dead(receive("c2"))
+        profile,
+        send("c1", message("m1", "a")),
+        *tries,
+        receive("c2"),
+        _dead(peek("c2")),
+        _dead(receive("c2")),
     )
 
 
 def _locked(profile: str) -> Program:
     """A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
     down, up = restart()
-    again = dead(receive("c1"))
+    again = _dead(receive("c1"))
     return program(
         profile,
         send("c1", message("m1", "a")),
         receive("c1"),
-        dead_letter("c1"),
+        _set_aside_by("c1"),
         again,
-        dead(receive("c2")),
-        dead(abandon("c1")),
+        _dead(receive("c2")),
+        _dead(abandon("c1")),
         again,
         pass_time(),
         again,
         down,
         up,
-        dead(peek("c2")),
+        _dead(peek("c2")),
         pass_time(),
         again,
-        dead(complete("c1")),
+        _dead(complete("c1")),
     )
 
 
@@ -226,15 +241,15 @@ def _in_transaction(profile: str) -> Program:
         send("c1", message("m1", "a")),
         receive("c1"),
         begin("c1"),
-        dead_letter("c1", txn=True),
+        _set_aside_by("c1", txn=True),
         rollback("c1"),
-        dead(peek("c2")),
+        _dead(peek("c2")),
         begin("c1"),
-        dead_letter("c1", txn=True),
+        _set_aside_by("c1", txn=True),
         commit("c1"),
-        dead(peek("c2", start="start")),
-        dead(receive("c1")),
-        dead(complete("c1")),
+        _dead(peek("c2", start="start")),
+        _dead(receive("c1")),
+        _dead(complete("c1")),
     )
 
 

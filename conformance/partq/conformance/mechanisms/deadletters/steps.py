@@ -23,7 +23,7 @@ def _resolve(held: Holdings, args: Args) -> Args | None:
 OPERATIONS: Final[Mapping[str, Operation]] = {
     DEAD_LETTER: _SETTLEMENT._replace(
         args={
-            **{name: arg for name, arg in _SETTLEMENT.args.items() if name != "dead"},
+            **{name: arg for name, arg in _SETTLEMENT.args.items() if name != "entity"},
             "reason": Arg(Kind.TEXT, meaning="why"),
         },
         resolve=_resolve,

@@ -11,11 +11,11 @@ from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.exercise import Exercise
 from partq.model.operations import Outcome
 
-OPERATIONS: Final = frozenset({"defer", "receive_deferred"})
+_OPERATIONS: Final = frozenset({"defer", "receive_deferred"})
 
 
 def _defers(record: Record, end: int = 0) -> bool:
-    return record.op in OPERATIONS
+    return record.op in _OPERATIONS
 
 
 USE: Final = Use(

@@ -12,13 +12,13 @@ from partq.model.messages import DEFERRED
 from partq.model.operations import Arg, Kind, Outcome
 from partq.model.state import COUNTER_BITS
 
-DEFERS: Final = "defer"
+_DEFERS: Final = "defer"
 
 
 def _deferred(held: Holdings, told: Told) -> None:
     settled(held, told)
     if told.outcome != Outcome.ERROR:
-        held.kept[DEFERS].extend(held.numbers[lock] for lock in told.args["locks"] if lock in held.numbers)
+        held.kept[_DEFERS].extend(held.numbers[lock] for lock in told.args["locks"] if lock in held.numbers)
 
 
 def _by_number(held: Holdings, args: Args) -> Args | None:
@@ -26,7 +26,7 @@ def _by_number(held: Holdings, args: Args) -> Args | None:
         shown = held.showed.get(DEFERRED, [])
         chosen = [seq for seq in shown if seq >> COUNTER_BITS == shown[0] >> COUNTER_BITS]
     else:
-        pool = held.seen if args.get("seen") else held.kept[DEFERS]
+        pool = held.seen if args.get("seen") else held.kept[_DEFERS]
         chosen = [pool[pick % len(pool)] for pick in args.get("pick", (0,))] if pool else []
     return {"seqs": tuple(dict.fromkeys(chosen))} if chosen else None
 
@@ -38,14 +38,14 @@ def _received(held: Holdings, told: Told) -> None:
 
 
 def _retraced(held: Holdings, args: Args) -> Args | None:
-    for pool, kind in ((held.kept[DEFERS], {}), (held.seen, {"seen": True})):
+    for pool, kind in ((held.kept[_DEFERS], {}), (held.seen, {"seen": True})):
         if all(seq in pool for seq in args["seqs"]):
             return {"pick": [pool.index(seq) for seq in args["seqs"]], **kind}
     return None
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    DEFERS: SETTLING["abandon"]._replace(learn=_deferred),
+    _DEFERS: SETTLING["abandon"]._replace(learn=_deferred),
     "receive_deferred": Operation(
         {
             "pick": Arg(Kind.INTS, meaning="indexes among the numbers of what I deferred"),

@@ -27,11 +27,11 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.program import Program, Step
 
-BODIES: Final = ("", "plain", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 2000, "line\nbreak\ttab", '{"a": [1]}')
+_BODIES: Final = ("", "plain", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 2000, "line\nbreak\ttab", '{"a": [1]}')
 
 
 def _content(profile: str) -> Program:
-    sends = [send("c1", message(f"m{n}", "a", body=body)) for n, body in enumerate(BODIES)]
+    sends = [send("c1", message(f"m{n}", "a", body=body)) for n, body in enumerate(_BODIES)]
     more = [send("c1", message("s1", session="s", body="in a session")), send("c1", message("k1"))]
     return program(profile, *sends, *more, peek("c2"), receive("c2", 20), receive("c2", 20))
 

@@ -1,7 +1,9 @@
-"""Cases. Queues of any vendor, and order domains: KEY-2, KEY-9, ROUTE, RCV and ORD."""
+"""Queues of any vendor, and order domains: KEY-2, KEY-9, ROUTE, RCV and ORD. Phrases, of several messages of
+one key, one of them in flight, given back, or left by its consumer; and cases."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload.cases.case import Case
@@ -17,16 +19,76 @@ from partq.conformance.workload.cases.steps import (
     send,
     sends,
 )
+from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.program import Program
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
 
-QUEUES: Final = ("partitioned-queue", "ordered-queue")
-KEYS: Final = ("red", "green", "blue", "white", "black")
+
+def _of_one_key(draft: Draft) -> tuple[str, str]:
+    """A few messages of one key, and two clients."""
+    key, sender = draft.key(), draft.client()
+    for _ in range(3 + draft.source.below(3)):
+        draft.add(sender, "send", messages=(draft.message(key),))
+    first = draft.source.below(len(draft.clients))
+    other = first + 1 + draft.source.below(len(draft.clients) - 1)
+    return draft.clients[first], draft.clients[other % len(draft.clients)]
+
+
+def _look(draft: Draft, client: str, limit: int = 5) -> None:
+    draft.add(client, "receive", max=limit, timeout=SECOND)
+
+
+def _one_by_one(draft: Draft) -> None:
+    """One client holds a message while another asks; then it completes it, and the other asks again."""
+    holder, other = _of_one_key(draft)
+    _look(draft, holder, 1)
+    _look(draft, other)
+    draft.add(holder, "complete", pick=[0])
+    _look(draft, other)
+
+
+def _handed_back(draft: Draft) -> None:
+    """A message, or two, come back while later ones wait."""
+    holder, other = _of_one_key(draft)
+    _look(draft, holder, 1 + draft.source.below(2))
+    if draft.chance(2):
+        draft.add(holder, "abandon", pick=[draft.source.below(2)])
+    else:
+        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    _look(draft, other, 1)
+    _look(draft, holder)
+
+
+def _leaving(draft: Draft) -> None:
+    """A consumer leaves with some of what it got settled, with a standby that waits or without."""
+    going, staying = _of_one_key(draft)
+    if draft.chance(2):
+        _look(draft, staying, 1)
+    _look(draft, going, (1, 2, 20)[draft.source.below(3)])
+    if draft.chance(2):
+        draft.add(going, "complete", pick=[0])
+    draft.add(going, "disconnect")
+    _look(draft, staying, (1, 20)[draft.source.below(2)])
+    if draft.chance(2):
+        _look(draft, going, 20)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "one_by_one": _one_by_one,
+    "handed_back": _handed_back,
+    "leaving": _leaving,
+}
+"""Every phrase of these by its name."""
+
+_QUEUES: Final = ("partitioned-queue", "ordered-queue")
+_KEYS: Final = ("red", "green", "blue", "white", "black")
 
 
 def _keys(profile: str) -> Program:
     ends = (step for _ in range(6) for step in (receive("c1", 20), complete("c1", *range(20))))
-    others = (send("c2", message(f"{key}-too", key)) for key in KEYS)
-    return program(profile, *sends(0, 4, *KEYS), *others, send("c2", message("m")), *ends)
+    others = (send("c2", message(f"{key}-too", key)) for key in _KEYS)
+    return program(profile, *sends(0, 4, *_KEYS), *others, send("c2", message("m")), *ends)
 
 
 def _locks(profile: str) -> Program:
@@ -62,57 +124,57 @@ def _came_back(profile: str) -> Program:
 def _restart(profile: str) -> Program:
     """The broker is killed when some messages are finished, some are locked, and others wait."""
     ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
-    before = (*sends(0, 3, *KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
-    return program(profile, *before, *restart(), *sends(3, 4, *KEYS), pass_time(), *ends)
+    before = (*sends(0, 3, *_KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
+    return program(profile, *before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends)
 
 
 CASES: Final = (
     Case(
         "queue-keys",
         ("KEY-2", "KEY-9", "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7"),
-        QUEUES,
+        _QUEUES,
         "Messages of several keys and one without, received and finished.",
         _keys,
     ),
     Case(
         "queue-locks",
         ("RCV-2", "RCV-6"),
-        QUEUES,
+        _QUEUES,
         "A message is held until its lock ends, and then received by another client.",
         _locks,
     ),
     Case(
         "queue-restart",
         ("ROUTE-1", "RCV-1", "RCV-2", "RCV-7"),
-        QUEUES,
+        _QUEUES,
         "The broker is killed and started: nothing is lost, and nothing finished comes again.",
         _restart,
     ),
     Case(
         "key-in-order",
         ("RCV-7", "ORD-1"),
-        QUEUES,
+        _QUEUES,
         "Eight messages of one key, received one by one.",
         _in_order,
     ),
     Case(
         "one-in-flight",
         ("RCV-6", "ORD-2"),
-        QUEUES,
+        _QUEUES,
         "A client asks while another holds a message of the only key.",
         _in_flight,
     ),
     Case(
         "came-back",
         ("RCV-2", "ORD-3"),
-        QUEUES,
+        _QUEUES,
         "A message is abandoned, and its lock ends, while later ones of its key wait.",
         _came_back,
     ),
     Case(
         "queue-leaving",
         ("RCV-1", "RCV-2"),
-        QUEUES,
+        _QUEUES,
         "Consumers leave with messages unsettled; others, that wait or come later, get them.",
         leaving,
     ),

@@ -31,7 +31,7 @@ from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
-WINDOW: Final = 6 * SECOND
+_WINDOW: Final = 6 * SECOND
 """How long message IDs count, in random programs and in cases."""
 
 
@@ -69,7 +69,7 @@ def _twice(draft: Draft) -> None:
 
 def _pass(draft: Draft) -> None:
     """Hardly any time, a part of the window, about all of it, or more."""
-    part = (1, 2 * SECOND, WINDOW - SECOND, WINDOW, WINDOW + SECOND // 1_000, WINDOW + 2 * SECOND)
+    part = (1, 2 * SECOND, _WINDOW - SECOND, _WINDOW, _WINDOW + SECOND // 1_000, _WINDOW + 2 * SECOND)
     draft.add(ENV, "advance", by=part[draft.source.below(len(part))])
 
 
@@ -140,12 +140,12 @@ THEME: Final = Theme(
         "front_end": 1,
         "kill": 1,
     },
-    settings={"duplicate_detection": True, "duplicate_window": WINDOW},
+    settings={"duplicate_detection": True, "duplicate_window": _WINDOW},
 )
 
 
 def _detecting(profile: str, *steps: Step, **settings: Any) -> Program:
-    return program(profile, *steps, duplicate_detection=True, duplicate_window=WINDOW, **settings)
+    return program(profile, *steps, duplicate_detection=True, duplicate_window=_WINDOW, **settings)
 
 
 def _copy(id: str, nth: int, key: str | None = "a") -> Message:
@@ -172,7 +172,7 @@ def _new_after_the_window(profile: str) -> Program:
     return _detecting(
         profile,
         send("c1", message("m1", "a")),
-        pass_time(WINDOW + 2 * SECOND),
+        pass_time(_WINDOW + 2 * SECOND),
         send("c1", _copy("m1", 2)),
         send("c1", _copy("m1", 3)),
         peek("c3", start="start"),
@@ -247,7 +247,7 @@ def _id_is_the_key(profile: str) -> Program:
         *[
             step
             for n in range(2, 6)
-            for step in (pass_time(WINDOW + SECOND), send("c1", _copy("m1", n, None)))
+            for step in (pass_time(_WINDOW + SECOND), send("c1", _copy("m1", n, None)))
         ],
         peek("c3", start="start"),
         *[take("c3", 5) for _ in range(3)],

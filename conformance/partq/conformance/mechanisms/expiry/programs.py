@@ -28,8 +28,8 @@ from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
-SHORT: Final = 2 * SECOND
-LIVES: Final = (SHORT, SHORT, SHORT, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
+_SHORT: Final = 2 * SECOND
+_LIVES: Final = (_SHORT, _SHORT, _SHORT, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
 """Times to live, ns."""
 
 
@@ -43,7 +43,7 @@ def _send(draft: Draft, client: str, ttl: int, txn: bool = False, **more: int) -
 
 
 def _mortal(draft: Draft) -> None:
-    _send(draft, draft.client(), LIVES[draft.source.below(len(LIVES))])
+    _send(draft, draft.client(), _LIVES[draft.source.below(len(_LIVES))])
 
 
 def _pass(draft: Draft, by: int) -> None:
@@ -52,11 +52,11 @@ def _pass(draft: Draft, by: int) -> None:
 
 
 def _over(draft: Draft) -> None:
-    """Its time ends before any receive; later messages are there."""
-    _send(draft, draft.client(), SHORT)
+    """Its time ends before anybody asks; what was sent later is there."""
+    _send(draft, draft.client(), _SHORT)
     if draft.chance(2):
         phrases.send(draft)
-    _pass(draft, SHORT)
+    _pass(draft, _SHORT)
     if draft.chance(2):
         browse(draft)
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
@@ -65,9 +65,9 @@ def _over(draft: Draft) -> None:
 def _held(draft: Draft) -> None:
     """Its time ends while it is locked: it is still settled, or its lock ends and it is gone."""
     client = draft.client()
-    _send(draft, client, SHORT)
+    _send(draft, client, _SHORT)
     draft.add(client, "receive", max=3, timeout=SECOND)
-    _pass(draft, SHORT)
+    _pass(draft, _SHORT)
     op = "renew_lock" if draft.chance(5) else "defer" if draft.chance(4) else settlement(draft)
     draft.add(client, op, pick=[draft.source.below(4)])
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
@@ -76,7 +76,7 @@ def _held(draft: Draft) -> None:
 def _left_alone(draft: Draft) -> None:
     """Its lock ends after its time."""
     client = draft.client()
-    _send(draft, client, SHORT)
+    _send(draft, client, _SHORT)
     draft.add(client, "receive", max=2, timeout=SECOND)
     draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
     draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[draft.source.below(4)])
@@ -87,24 +87,24 @@ def _together(draft: Draft) -> None:
     """Sent in a transaction that takes its time."""
     client = draft.client()
     draft.add(client, "begin")
-    _send(draft, client, SHORT, txn=True)
+    _send(draft, client, _SHORT, txn=True)
     if draft.chance(2):
-        _pass(draft, SHORT)
+        _pass(draft, _SHORT)
     draft.add(client, "commit")
     if draft.chance(2):
-        _pass(draft, SHORT)
+        _pass(draft, _SHORT)
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
 
 
 def _scheduled(draft: Draft) -> None:
     """Scheduled for before the end of its time, or for after it."""
-    _send(draft, draft.client(), (SHORT, 10 * SECOND)[draft.source.below(2)], delay=5 * SECOND)
+    _send(draft, draft.client(), (_SHORT, 10 * SECOND)[draft.source.below(2)], delay=5 * SECOND)
     draft.add(ENV, "advance", by=(3, 6, 9, 17)[draft.source.below(4)] * SECOND)
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
 
 
 def _wait(draft: Draft) -> None:
-    draft.add(ENV, "advance", by=SHORT)
+    draft.add(ENV, "advance", by=_SHORT)
 
 
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
@@ -144,11 +144,11 @@ THEME: Final = Theme(
 )
 
 
-LIFE: Final = 5 * SECOND
+_LIFE: Final = 5 * SECOND
 
 
 def _of_short_life(id: str) -> Message:
-    return replace(message(id, "a"), ttl=LIFE)
+    return replace(message(id, "a"), ttl=_LIFE)
 
 
 def _one_is_over(profile: str) -> Program:
@@ -159,7 +159,7 @@ def _one_is_over(profile: str) -> Program:
         take("c2"),
         send("c1", _of_short_life("m2")),
         send("c1", message("m3", "a")),
-        pass_time(LIFE + 2 * SECOND),
+        pass_time(_LIFE + 2 * SECOND),
         peek("c2"),
         take("c2", 5),
         take("c2", 5),
@@ -175,7 +175,7 @@ def _two_are_held(profile: str) -> Program:
         send("c1", _of_short_life("m2")),
         receive("c2"),
         receive("c2"),
-        pass_time(LIFE + 2 * SECOND),
+        pass_time(_LIFE + 2 * SECOND),
         complete("c2"),
         abandon("c2"),
         receive("c2", 5),

@@ -20,19 +20,21 @@ from partq.conformance.workload.cases.steps import (
 from partq.conformance.workload.program import Program, Step
 from partq.model.profiles import SECOND
 
-RABBITMQ: Final = ("rabbitmq",)
-KEYS: Final = ("red", "green", "blue", "white", "black")
-MOMENT: Final = SECOND // 2
+_RABBITMQ: Final = ("rabbitmq",)
+_KEYS: Final = ("red", "green", "blue", "white", "black")
+_MOMENT: Final = SECOND // 2
 """How long a receive waits that may find nothing, for another client is the active consumer."""
 
 
 def _sends(first: int, last: int) -> tuple[Step, ...]:
     """Of each key the messages with these numbers."""
-    return tuple(send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(first, last) for key in KEYS)
+    return tuple(
+        send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(first, last) for key in _KEYS
+    )
 
 
 def _glance(proc: str, most: int = 20) -> Step:
-    return Step(proc, "receive", {"max": most, "timeout": MOMENT})
+    return Step(proc, "receive", {"max": most, "timeout": _MOMENT})
 
 
 def _keys(profile: str) -> Program:
@@ -92,43 +94,43 @@ CASES: Final = (
     Case(
         "connection-keys",
         ("ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7"),
-        RABBITMQ,
+        _RABBITMQ,
         "Messages of several keys, some of them finished.",
         _keys,
     ),
-    Case("connection-spread", ("ROUTE-4",), RABBITMQ, "Many messages without a key.", _spread),
+    Case("connection-spread", ("ROUTE-4",), _RABBITMQ, "Many messages without a key.", _spread),
     Case(
         "connection-handoffs",
         ("RCV-2", "RCV-6", "RCV-7", "REB-3"),
-        RABBITMQ,
+        _RABBITMQ,
         "Consumers leave in every way they can, and the next one takes over.",
         _handoffs,
     ),
     Case(
         "connections-at-once",
         ("RCV-2", "REB-3"),
-        RABBITMQ,
+        _RABBITMQ,
         "Senders and consumers that come and go at the same time.",
         _at_once,
     ),
     Case(
         "connection-leaving",
         ("RCV-1", "RCV-2", "REB-3"),
-        RABBITMQ,
+        _RABBITMQ,
         "Consumers leave with one message or many unsettled, with a standby and without.",
         leaving,
     ),
     Case(
         "connection-came-back",
         ("ORD-1", "ORD-3"),
-        RABBITMQ,
+        _RABBITMQ,
         "A message is given back while later ones of its key wait.",
         _came_back,
     ),
     Case(
         "connection-kill",
         ("ROUTE-1", "RCV-1", "RCV-2", "REB-3"),
-        RABBITMQ,
+        _RABBITMQ,
         "The server is killed and started again, twice, in the middle of it all.",
         _kill,
     ),

@@ -25,13 +25,13 @@ from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
 from partq.model.profiles import SECOND
 
-SHORT: Final = 2 * SECOND
+_SHORT: Final = 2 * SECOND
 """A send's timeout where it is expected to fail."""
 
-LONG: Final = 60 * SECOND
-"""A send's timeout where it must succeed (ROUTE-6)."""
+_LONG: Final = 60 * SECOND
+"""A send's timeout where it must find a way (ROUTE-6)."""
 
-KEYS: Final = ("red", "green", "blue")
+_KEYS: Final = ("red", "green", "blue")
 
 
 def _session_id(profile: str) -> Program:
@@ -62,7 +62,7 @@ def _valid(profile: str) -> Program:
 
 
 def _partition_key(profile: str) -> Program:
-    sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in KEYS]
+    sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in _KEYS]
     return program(profile, *sends, peek("c3"), receive("c3", 20))
 
 
@@ -101,8 +101,8 @@ def _batches(profile: str) -> Program:
 
 
 def _same_key(profile: str, *between: Step) -> Program:
-    before = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2) for key in KEYS]
-    after = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2, 4) for key in KEYS]
+    before = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2) for key in _KEYS]
+    after = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2, 4) for key in _KEYS]
     return program(profile, *before, *between, *after, peek("c3"), receive("c3", 20))
 
 
@@ -120,7 +120,7 @@ def _senders_at_once(profile: str) -> Program:
     sends = [
         send(client, message(f"{key}{n}-{client}", key))
         for n in range(3)
-        for key in KEYS
+        for key in _KEYS
         for client in clients
     ]
     return program(profile, *sends, peek("c1"), concurrent=True)
@@ -128,13 +128,13 @@ def _senders_at_once(profile: str) -> Program:
 
 def _one_down_after_another(profile: str) -> Program:
     """Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
-    steps = [*(send("c1", message(f"{key} first", key)) for key in KEYS), peek("c2")]
+    steps = [*(send("c1", message(f"{key} first", key)) for key in _KEYS), peek("c2")]
     for index in range(partitions(profile)):
         tries = [
-            send(f"c{n}", message(f"{key} {index} {n}", key), timeout=SHORT) for key in KEYS for n in (1, 2)
+            send(f"c{n}", message(f"{key} {index} {n}", key), timeout=_SHORT) for key in _KEYS for n in (1, 2)
         ]
         steps += [down(index), *tries, up(index)]
-    return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in KEYS), peek("c2"))
+    return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in _KEYS), peek("c2"))
 
 
 def _settle_elsewhere(profile: str) -> Program:
@@ -149,8 +149,8 @@ def _settle_elsewhere(profile: str) -> Program:
 
 def _keyless_around(profile: str) -> Program:
     count = partitions(profile)
-    sends = [send(f"c{1 + n % 2}", message(f"m{n}"), timeout=LONG) for n in range(2 * count)]
-    batch = send("c1", message("b1"), message("b2"), timeout=LONG)
+    sends = [send(f"c{1 + n % 2}", message(f"m{n}"), timeout=_LONG) for n in range(2 * count)]
+    batch = send("c1", message("b1"), message("b2"), timeout=_LONG)
     return program(profile, down(0), *sends, batch, up(0), peek("c3"))
 
 
@@ -163,8 +163,8 @@ def _side_by_side(profile: str) -> Program:
         step
         for key in keys
         for step in (
-            send("c1", message(f"{key} again", key), timeout=SHORT),
-            send("c2", message(f"beside {key}"), timeout=LONG),
+            send("c1", message(f"{key} again", key), timeout=_SHORT),
+            send("c2", message(f"beside {key}"), timeout=_LONG),
         )
     ]
     half = range(count // 2)
@@ -178,9 +178,9 @@ def _nothing_up(profile: str) -> Program:
         profile,
         send("c1", message("before", "a")),
         *map(down, every),
-        send("c1", message("keyed", "a"), timeout=SHORT),
-        send("c2", message("keyless"), timeout=SHORT),
-        send("c2", message("b1"), message("b2"), timeout=SHORT),
+        send("c1", message("keyed", "a"), timeout=_SHORT),
+        send("c2", message("keyless"), timeout=_SHORT),
+        send("c2", message("b1"), message("b2"), timeout=_SHORT),
         *map(up, every),
         send("c1", message("after", "a")),
         peek("c3"),

@@ -31,14 +31,14 @@ from partq.model.messages import SCHEDULED, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
-SOON: Final = 2 * SECOND
+_SOON: Final = 2 * SECOND
 """How long most scheduled messages wait."""
 
-DELAYS: Final = (SOON, SOON, SOON, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
+_DELAYS: Final = (_SOON, _SOON, _SOON, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
 
 
 def _delay(draft: Draft) -> int:
-    return DELAYS[draft.source.below(len(DELAYS))]
+    return _DELAYS[draft.source.below(len(_DELAYS))]
 
 
 def _schedule(draft: Draft, client: str, delay: int, txn: bool = False) -> None:
@@ -63,11 +63,11 @@ def _cancel(draft: Draft) -> None:
 def _reconsidered(draft: Draft) -> None:
     """Scheduled and cancelled by one client, in time or late, with a look in between."""
     client = draft.client()
-    _schedule(draft, client, SOON)
+    _schedule(draft, client, _SOON)
     if draft.chance(2):
         browse(draft)
     if draft.chance(3):
-        draft.add(ENV, "advance", by=SOON + SECOND * draft.source.below(2))
+        draft.add(ENV, "advance", by=_SOON + SECOND * draft.source.below(2))
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     if draft.chance(2):
         browse(draft)
@@ -76,19 +76,19 @@ def _reconsidered(draft: Draft) -> None:
 def _race(draft: Draft) -> None:
     """A cancel when the message is due, while another client receives."""
     client = draft.client()
-    _schedule(draft, client, SOON)
-    draft.add(ENV, "advance", by=SOON - SECOND // (1, 10, 1_000)[draft.source.below(3)])
+    _schedule(draft, client, _SOON)
+    draft.add(ENV, "advance", by=_SOON - SECOND // (1, 10, 1_000)[draft.source.below(3)])
     draft.add(draft.client(), "receive", max=2, timeout=SECOND)
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     draft.add(draft.client(), "receive", max=2, timeout=SECOND)
 
 
 def _among_others(draft: Draft) -> None:
-    """Messages sent while one waits come before it."""
-    _schedule(draft, draft.client(), SOON)
+    """What is sent while a message waits comes before it."""
+    _schedule(draft, draft.client(), _SOON)
     for _ in range(1 + draft.source.below(3)):
         phrases.send(draft)
-    draft.add(ENV, "advance", by=SOON + SECOND)
+    draft.add(ENV, "advance", by=_SOON + SECOND)
     phrases.send(draft)
     client = draft.client()
     draft.add(client, "receive", max=5, timeout=SECOND)
@@ -105,7 +105,7 @@ def _together(draft: Draft) -> None:
     if cancels:
         draft.add(client, "cancel_scheduled", pick=draft.source.below(20), txn=True)
     else:
-        _schedule(draft, client, (SOON, 10 * SECOND)[draft.source.below(2)], txn=True)
+        _schedule(draft, client, (_SOON, 10 * SECOND)[draft.source.below(2)], txn=True)
     if draft.chance(2):
         browse(draft)
     if cancels and draft.chance(6):
@@ -115,7 +115,7 @@ def _together(draft: Draft) -> None:
 
 
 def _wait(draft: Draft) -> None:
-    draft.add(ENV, "advance", by=SOON)
+    draft.add(ENV, "advance", by=_SOON)
 
 
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
@@ -153,10 +153,10 @@ THEME: Final = Theme(
 )
 
 
-LATER: Final = 20 * SECOND
+_LATER: Final = 20 * SECOND
 
 
-def _schedules(proc: str, *messages: Message, delay: int = SOON, **args: Any) -> Step:
+def _schedules(proc: str, *messages: Message, delay: int = _SOON, **args: Any) -> Step:
     return Step(proc, "schedule", {"messages": messages, "delay": delay, **args})
 
 
@@ -172,7 +172,7 @@ def _in_its_time(profile: str) -> Program:
         _schedules("c1", message("m3", "b")),
         receive("c2", 5),
         peek("c2"),
-        pass_time(SOON + SECOND),
+        pass_time(_SOON + SECOND),
         *[step for _ in range(3) for step in (receive("c2", 5), complete("c2"))],
         peek("c2"),
     )
@@ -186,7 +186,7 @@ def _behind_what_was_sent(profile: str) -> Program:
         profile,
         _schedules("c1", message("late", "a")),
         *sends,
-        pass_time(SOON + SECOND),
+        pass_time(_SOON + SECOND),
         *after,
         take("c2", 20),
     )
@@ -196,11 +196,11 @@ def _cancelled(profile: str) -> Program:
     """One of two is cancelled in time, and never comes; it cannot be cancelled again."""
     return program(
         profile,
-        _schedules("c1", message("m1", "a"), message("m2", "a"), delay=LATER),
+        _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER),
         _cancels("c1", 0),
         peek("c2"),
         _cancels("c1", 0),
-        pass_time(LATER + SECOND),
+        pass_time(_LATER + SECOND),
         take("c2", 5),
         peek("c2"),
     )
@@ -210,12 +210,12 @@ def _time_out(profile: str) -> Program:
     """A workflow schedules its own time-out, twice: it is done in time, and cancels it; then too late."""
     return program(
         profile,
-        _schedules("c1", message("first time-out", "w"), delay=LATER),
+        _schedules("c1", message("first time-out", "w"), delay=_LATER),
         send("c2", message("first result", "w")),
         take("c1", 5),
         _cancels("c1", 0),
-        _schedules("c1", message("second time-out", "w"), delay=LATER),
-        pass_time(LATER + 3 * SECOND),
+        _schedules("c1", message("second time-out", "w"), delay=_LATER),
+        pass_time(_LATER + 3 * SECOND),
         send("c2", message("second result", "w")),
         take("c1", 5),
         _cancels("c1", 1),
@@ -228,7 +228,7 @@ def _void(profile: str) -> Program:
     return program(
         profile,
         _schedules("c1", message("m1", "a")),
-        pass_time(SOON + 3 * SECOND),
+        pass_time(_SOON + 3 * SECOND),
         receive("c2", 5),
         _cancels("c1", 0),
         complete("c2"),
@@ -243,12 +243,12 @@ def _through_a_restart(profile: str) -> Program:
     return program(
         profile,
         _schedules("c1", message("m1", "a")),
-        _schedules("c1", message("m2", "b"), delay=LATER),
+        _schedules("c1", message("m2", "b"), delay=_LATER),
         down,
-        pass_time(SOON),
+        pass_time(_SOON),
         up,
         peek("c2"),
-        pass_time(LATER),
+        pass_time(_LATER),
         take("c2", 5),
     )
 
@@ -257,17 +257,17 @@ def _in_a_transaction(profile: str) -> Program:
     """Scheduled and cancelled in transactions: all of it at the commit, nothing after a rollback."""
     return program(
         profile,
-        _schedules("c1", message("m1", "a"), delay=LATER),
+        _schedules("c1", message("m1", "a"), delay=_LATER),
         begin("c1"),
-        _schedules("c1", message("m2", "a"), delay=LATER, txn=True),
+        _schedules("c1", message("m2", "a"), delay=_LATER, txn=True),
         _cancels("c1", 0, txn=True),
         peek("c2"),
         commit("c1"),
         peek("c2"),
         begin("c1"),
-        _schedules("c1", message("m3", "a"), delay=LATER, txn=True),
+        _schedules("c1", message("m3", "a"), delay=_LATER, txn=True),
         rollback("c1"),
-        pass_time(LATER + SECOND),
+        pass_time(_LATER + SECOND),
         take("c2", 5),
     )
 

@@ -10,28 +10,28 @@ from partq.conformance.workload.operations.sending import DELAY, SENDING
 from partq.conformance.workload.operations.transactions import IN_TXN
 from partq.model.operations import Arg, Kind
 
-SCHEDULES: Final = "schedule"
+_SCHEDULES: Final = "schedule"
 
 
 def _scheduled(held: Holdings, told: Told) -> None:
-    held.kept[SCHEDULES].extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
+    held.kept[_SCHEDULES].extend(delivery.seq for delivery in told.messages if delivery.seq is not None)
 
 
 def _cancel(held: Holdings, args: Args) -> Args | None:
-    pool = held.seen if args.get("active") else held.kept[SCHEDULES]
+    pool = held.seen if args.get("active") else held.kept[_SCHEDULES]
     return held.in_txn({"seq": pool[args["pick"] % len(pool)]}, args) if pool else None
 
 
 def _cancel_retraced(held: Holdings, args: Args) -> Args | None:
     seq, txn = args["seq"], args.get("txn")
-    for pool, kind in ((held.kept[SCHEDULES], {}), (held.seen, {"active": True})):
+    for pool, kind in ((held.kept[_SCHEDULES], {}), (held.seen, {"active": True})):
         if seq in pool:
             return {"pick": pool.index(seq), **kind, **held.asked_in(txn, mine=txn == held.txn)}
     return None
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    SCHEDULES: SENDING["send_batch"]._replace(
+    _SCHEDULES: SENDING["send_batch"]._replace(
         args={**SENDING["send_batch"].args, "delay": DELAY._replace(required=True)},
         learn=_scheduled,
         single="",

@@ -22,24 +22,24 @@ from partq.conformance.workload.cases.steps import (
 from partq.conformance.workload.program import Program
 from partq.model.profiles import profile as profile_named
 
-KEYS: Final = ("a", "b", "c", "d", "e")
+_KEYS: Final = ("a", "b", "c", "d", "e")
 
 
 def _numbers(profile: str) -> Program:
     """Several keys, so that a partitioned entity uses several partitions."""
-    sends = [send("c1", message(f"{key}{n}", key)) for n in range(3) for key in KEYS]
+    sends = [send("c1", message(f"{key}{n}", key)) for n in range(3) for key in _KEYS]
     return program(profile, *sends, peek("c2"), receive("c2", 20), peek("c2", start="start"))
 
 
 def _at_once(profile: str) -> Program:
     clients = ("c1", "c2", "c3")
-    sends = [send(client, message(f"{client}-{n}", KEYS[n % 2])) for n in range(6) for client in clients]
+    sends = [send(client, message(f"{client}-{n}", _KEYS[n % 2])) for n in range(6) for client in clients]
     return program(profile, *sends, peek("c1"), concurrent=True)
 
 
 def _after_restart(profile: str) -> Program:
-    before = [send("c1", message(f"m{n}", KEYS[n % 2])) for n in range(4)]
-    after = [send("c1", message(f"m{n}", KEYS[n % 2])) for n in range(4, 8)]
+    before = [send("c1", message(f"m{n}", _KEYS[n % 2])) for n in range(4)]
+    after = [send("c1", message(f"m{n}", _KEYS[n % 2])) for n in range(4, 8)]
     return program(profile, *before, take("c2"), *restart(), *after, peek("c2"))
 
 

@@ -43,7 +43,7 @@ def check(facts: Facts) -> Report:
                 groups[key, epoch] = [life]
             else:
                 group.append(life)
-        elif not facts.entity.duplicate_detection:
+        elif not facts.entity.ids_count:
             keyless.append(life)
     split = _count_keys(facts, report, groups)
     if split:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
-from partq.model.operations import DEAD_LETTER, ENV
+from partq.model.operations import ENV
 from partq.model.profiles import SECOND, profile
 
 LOCK: Final = 5 * SECOND
@@ -90,16 +90,6 @@ def abandon(proc: str, *pick: int, stale: bool = False, txn: bool = False) -> St
 def renew(proc: str, pick: int = 0, *, stale: bool = False) -> Step:
     """Renew one lock."""
     return settle(proc, "renew_lock", pick, stale=stale)
-
-
-def dead_letter(proc: str, *pick: int, reason: str = "poison", txn: bool = False) -> Step:
-    """Dead-letter the messages of these locks."""
-    return asking(settle(proc, DEAD_LETTER, *pick, txn=txn), {"reason": reason})
-
-
-def dead(step: Step) -> Step:
-    """The step on the dead-letter queue: a receive or peek of it, or a settlement of a lock given there."""
-    return asking(step, {"entity": DEAD_LETTER} if step.op in ("receive", "peek") else {"dead": True})
 
 
 def asking(step: Step, args: Mapping[str, Any]) -> Step:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
-from partq.model.operations import DEAD_LETTER, ENTITY, RECEIVE_MODES, Arg, Kind
+from partq.model.operations import ENTITY, RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
 """Where a peek may begin, beside a number that was seen."""
@@ -22,7 +22,7 @@ def _receive(held: Holdings, args: Args) -> Args:
 
 def received(held: Holdings, told: Told) -> None:
     """Learn the locks and numbers of what was delivered."""
-    pool = held.dead if "entity" in told.args else held.held
+    pool = held.locks_of(told.args)
     for one in told.messages:
         if one.lock is not None:
             pool.append(one.lock)
@@ -63,10 +63,6 @@ def _only(args: Args, *names: str) -> dict[str, Any]:
     return {name: args[name] for name in names if name in args}
 
 
-def _also(args: Args) -> str:
-    return DEAD_LETTER if "entity" in args else ""
-
-
 RECEIVING: Final[Mapping[str, Operation]] = {
     "receive": Operation(
         {
@@ -81,7 +77,6 @@ RECEIVING: Final[Mapping[str, Operation]] = {
         written=lambda pen, held, action: {"max": action.max, "mode": action.mode, "timeout": pen.wait},
         retraced=lambda held, args: _only(args, "max", "mode", "timeout", "entity"),
         waits=True,
-        also=_also,
     ),
     "peek": Operation(
         {
@@ -98,6 +93,5 @@ RECEIVING: Final[Mapping[str, Operation]] = {
         idle="it had seen no number to begin at",
         written=lambda pen, held, action: {"max": action.max, "from": "cursor"},
         retraced=_peek_retraced,
-        also=_also,
     ),
 }

@@ -26,7 +26,7 @@ class Told(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
-    open transaction; ``dead``: on dead letters), ``numbers`` of their messages; numbers it has ``seen``,
+    open transaction; ``apart``: of other entities), ``numbers`` of their messages; numbers it has ``seen``,
     those that its last peek ``showed`` in a state, by state, and those that it ``kept`` of what it did, by
     operation; its transaction, its flows. ``most_flows``: so many at a time. ``now``: when it takes its next
     step, ns.
@@ -47,7 +47,11 @@ class Holdings:
     kept: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     showed: dict[str, list[int]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
-    dead: list[str] = field(default_factory=list)
+    apart: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def locks_of(self, args: Args) -> list[str]:
+        """Those that it holds of the entity that the arguments ask."""
+        return self.apart[args["entity"]] if "entity" in args else self.held
 
     def name(self, kind: str) -> str:
         """A name that this client has not given yet."""
@@ -66,13 +70,13 @@ class Holdings:
             return {}
         return {"txn": True} if mine else {"ended": True}
 
-    def places(self, locks: Sequence[str | None], least: int) -> tuple[list[int], Mapping[str, bool]] | None:
+    def places(self, locks: Sequence[str | None], least: int) -> tuple[list[int], Args] | None:
         """Where the client has these locks, and how a step says among which; None if it has fewer than
         ``least``, all of one kind."""
-        pools: tuple[tuple[list[str], dict[str, bool]], ...] = (
+        pools: tuple[tuple[list[str], dict[str, Any]], ...] = (
             (self.held, {}),
             (self.enlisted, {"again": True}),
-            (self.dead, {"dead": True}),
+            *((locks, {"entity": entity}) for entity, locks in self.apart.items()),
             (self.ended, {"stale": True}),
         )
         for pool, kind in pools:
@@ -91,6 +95,11 @@ class Pen(Protocol):
 
     def attempt(self, message: Message) -> Message:
         """The message, under an ID that was not sent yet."""
+
+
+def _other_entity(args: Args) -> str:
+    """A broker has another entity if it has what moves messages there, which bears its name."""
+    return str(args.get("entity", ""))
 
 
 class Operation(NamedTuple):
@@ -119,4 +128,4 @@ class Operation(NamedTuple):
     timeout: int = 0
     waits: bool = False
     single: str = ""
-    also: Callable[[Args], str] = lambda args: ""
+    also: Callable[[Args], str] = _other_entity

@@ -8,16 +8,16 @@ from typing import Final
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Pen, Told
 from partq.conformance.workload.operations.transactions import IN_TXN
 from partq.model.actions import LOCK_LOST, Action
-from partq.model.operations import Arg, Kind, Outcome
+from partq.model.operations import ENTITY, Arg, Kind, Outcome
 
 FORGED: Final = "no-client-was-given-this-lock"
 
-_POOLS: Final = {"again": "enlisted", "stale": "ended", "dead": "dead"}
+_POOLS: Final = {"again": "enlisted", "stale": "ended"}
 """Argument -> among which locks it says that a step chooses, if not among those that are held."""
 
 
 def _settle(held: Holdings, args: Args) -> Args | None:
-    pool = next((getattr(held, pool) for name, pool in _POOLS.items() if args.get(name)), held.held)
+    pool = next((getattr(held, pool) for name, pool in _POOLS.items() if args.get(name)), held.locks_of(args))
     chosen = _chosen(pool, args.get("pick", (0,)))
     if "lost" in args:
         chosen += _chosen(held.ended, args["lost"])
@@ -38,7 +38,7 @@ def settled(held: Holdings, told: Told) -> None:
     enlisted = told.outcome == Outcome.OK and told.args.get("txn", held) == held.txn
     into = held.enlisted if enlisted else held.ended
     for lock in told.args["locks"]:
-        for pool in (held.held, held.dead):
+        for pool in (held.held, *held.apart.values()):
             if lock in pool:
                 pool.remove(lock)
                 into.append(lock)
@@ -64,12 +64,11 @@ def _retraced(held: Holdings, args: Args) -> Args | None:
     return {"pick": found[0], **found[1], **held.asked_in(txn, mine=txn == held.txn)}
 
 
-_DEAD: Final = Arg(Kind.FLAG, meaning="among those I was given in the dead-letter queue")
 _RENEWAL: Final = Operation(
     {
         "pick": Arg(Kind.INTS, meaning="one index among my held locks"),
         "stale": Arg(Kind.FLAG, meaning="among my ended ones"),
-        "dead": _DEAD,
+        **ENTITY,
     },
     _renew,
     idle="it held no such lock or transaction",
@@ -81,7 +80,7 @@ _SETTLEMENT: Final = _RENEWAL._replace(
         "pick": Arg(Kind.INTS, meaning="indexes among my held locks"),
         "stale": Arg(Kind.FLAG, meaning="among my ended ones"),
         "again": Arg(Kind.FLAG, meaning="among those I settled in my open transaction"),
-        "dead": _DEAD,
+        **ENTITY,
         "lost": Arg(Kind.INTS, meaning="further indexes, among my ended ones"),
         "forged": Arg(Kind.FLAG, meaning="and a lock that no client was given"),
         **IN_TXN,

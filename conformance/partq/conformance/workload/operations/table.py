@@ -33,5 +33,5 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
 
 def is_offered(op: str, args: Args, lacks: frozenset[str]) -> bool:
     """Whether a broker that lacks these does the step, asked so: what cannot schedule heeds no message's
-    time, and what cannot dead-letter has no dead letters to show."""
+    time, and what moves no messages to another entity has none there."""
     return op not in lacks and OPERATIONS[op].also(args) not in lacks

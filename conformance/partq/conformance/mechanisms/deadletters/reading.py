@@ -19,23 +19,24 @@ from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.effects import Effect, appearances_of
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS, LOOKS, SETTLES
+from partq.conformance.oracle.subqueues import Subqueue
 from partq.model.actions import BURY, Action, Observed
 from partq.model.deadletters.norm import OWN
 from partq.model.messages import Delivery, Message, as_active, as_dead, is_dead
 from partq.model.operations import DEAD_LETTER, OPS, Outcome
 from partq.model.profiles import Profile, requirements_of
 
-READ: Final = frozenset({"RCV-9"})
-"""The rules whose waiver changes how moves to the dead-letter queue are read."""
+_READ: Final = frozenset({"RCV-9"})
+"""The rules that, waived, have the moves read otherwise."""
 
-ANY: Final = None
-"""A holder's reason that is not recorded: any reason may be shown."""
+_ANY: Final = None
+"""A holder's reason that is not recorded: any may be shown."""
 
 Reasons = Mapping[str, frozenset[str | None]]
 """Message -> what its holders, as far as they were not refused, gave as reasons."""
 
 
-def in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tuple[Record, ...]:
+def _in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tuple[Record, ...]:
     """The records of a queue and its dead-letter queue, of that name, with names of births, and with which of
     the two is asked as the argument ``entity``. Raises `Ambiguous` for what is not modelled."""
     if "RCV-9" not in requirements_of(family.name):
@@ -52,9 +53,9 @@ def in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tupl
     return tuple(_named(record) if record.i in of_dead else record for record in records)
 
 
-def changed_by(records: Sequence[Record]) -> frozenset[str]:
-    """The rules of `READ` that matter: all, if the history shows a dead-letter queue."""
-    return READ if any(r.messages and is_dead_letters(r.entity) for r in records) else frozenset()
+def _changed_by(records: Sequence[Record]) -> frozenset[str]:
+    """Those of `_READ` that make a difference: where something is shown in a dead-letter queue."""
+    return _READ if any(r.messages and is_dead_letters(r.entity) for r in records) else frozenset()
 
 
 def _check_settlements(mine: Sequence[Record], locks: set[str | None]) -> None:
@@ -75,11 +76,11 @@ def _named(record: Record) -> Record:
     return structs.replace(record, args=args, messages=messages)
 
 
-def burials(records: Sequence[Record], waived: frozenset[str] = frozenset()) -> Iterator[Effect]:
+def _burials(records: Sequence[Record], waived: frozenset[str]) -> Iterator[Effect]:
     """The moves of the broker by which what is shown in the dead-letter queue came there: after the message
     was sent, and last delivered, and before it is shown. With RCV-9 waived it may have stayed where it was,
     too, and come there for any reason."""
-    given, anyhow = _given(records), not READ.isdisjoint(waived)
+    given, anyhow = _given(records), not _READ.isdisjoint(waived)
     for id, hint in appearances_of(records).items():
         if is_dead(id):
             first = min((r for r in records if any(d.id == id for d in r.messages)), key=returned)
@@ -108,24 +109,24 @@ def _given(records: Sequence[Record]) -> Reasons:
     for record in records:
         moves = record.op == DEAD_LETTER and record.outcome != Outcome.ERROR
         for token in record.lock_tokens if moves else ():
-            found.setdefault(held.get(token, ""), set()).add(record.args.get("reason", ANY))
+            found.setdefault(held.get(token, ""), set()).add(record.args.get("reason", _ANY))
     return {id: frozenset(reasons) for id, reasons in found.items()}
 
 
 def _told(reason: str | None, given: frozenset[str | None]) -> str | None:
     """The reason, if it tells whether the holder set the message aside or the broker did."""
-    by_holder = ANY in given or reason in given
-    return None if by_holder and (ANY in given or reason in OWN) else reason
+    by_holder = _ANY in given or reason in given
+    return None if by_holder and (_ANY in given or reason in OWN) else reason
 
 
-def wrong_reason(records: Sequence[Record]) -> tuple[int, str] | None:
-    """The record, and why, of a dead letter that is shown with a reason that neither a holder nor the broker
-    gave, or with another one than before."""
+def _wrong_reason(records: Sequence[Record], waived: frozenset[str]) -> tuple[str, int, str] | None:
+    """The first dead letter that is shown with a reason that neither a holder nor the broker gave, or with
+    another one than before."""
     given, known = _given(records), dict[str, str]()
-    for record in records:
+    for record in records if _READ.isdisjoint(waived) else ():
         for shown in record.messages:
             if is_dead(shown.id) and shown.reason is not None and (why := _wrong(shown, given, known)):
-                return record.i, why
+                return "RCV-9", record.i, why
     return None
 
 
@@ -134,6 +135,9 @@ def _wrong(shown: Delivery, given: Reasons, known: dict[str, str]) -> str:
     reasons = given.get(id, frozenset())
     if known.setdefault(id, reason) != reason:
         return f"{id!r} was dead-lettered for {known[id]!r}, and is shown with {reason!r}"
-    if ANY in reasons or reason in reasons or reason in OWN:
+    if _ANY in reasons or reason in reasons or reason in OWN:
         return ""
     return f"{id!r} is shown as dead-lettered for {reason!r}, which no client gave as the reason"
+
+
+SUBQUEUE: Final = Subqueue(_READ, _changed_by, _in_two_queues, _wrong_reason, _burials)
