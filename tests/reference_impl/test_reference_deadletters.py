@@ -225,7 +225,7 @@ def test_a_transaction_completes_a_dead_letter_and_sends_to_its_partition() -> N
 
 
 def test_a_queue_without_dead_letters_refuses_to_move_any() -> None:
-    world = _world(dead_letters=False)
+    world = _world(without=frozenset({"RCV-9"}))
 
     def scene() -> Steps[None]:
         (a,) = yield from _received(world, "a")

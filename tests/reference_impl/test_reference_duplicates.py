@@ -18,7 +18,7 @@ WINDOW = 10 * SECOND
 
 def _world(**settings: Any) -> World:
     usual = {"partitions": 1, "partitioned": False, "eagerness": 0.0, "front_ends": 1}
-    return World(1, **{**usual, "duplicate_window": WINDOW, **settings})
+    return World(1, **{**usual, "duplicate_detection": True, "duplicate_window": WINDOW, **settings})
 
 
 def _bodies(answer: Answer) -> list[str]:
@@ -46,7 +46,7 @@ def test_a_duplicate_does_not_extend_the_window() -> None:
 
 
 def test_without_detection_every_message_is_stored() -> None:
-    assert _kept(_world(duplicate_window=None), 0, 1) == ["0", "1"]
+    assert _kept(_world(duplicate_detection=False), 0, 1) == ["0", "1"]
 
 
 @pytest.mark.parametrize("how", ["receive", "kill"])
@@ -103,4 +103,4 @@ def test_an_id_is_the_key_that_a_transaction_needs() -> None:
         return world.do(scene())
 
     assert sent() == "ok"
-    assert sent(duplicate_window=None) == "invalid_operation"
+    assert sent(duplicate_detection=False) == "invalid_operation"

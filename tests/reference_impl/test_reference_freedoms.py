@@ -320,7 +320,7 @@ def live_from_send(world: World) -> Steps[bool]:
     return not ids((yield from world.receive()))
 
 
-@scene(duplicate_window=10 * SECOND)
+@scene(duplicate_detection=True, duplicate_window=10 * SECOND)
 def number_duplicates(world: World) -> Steps[bool]:
     for name in ("a", "a", "b"):
         yield from world.send(Post(name, partition_key=home(world)))
@@ -328,7 +328,7 @@ def number_duplicates(world: World) -> Steps[bool]:
     return numbers(world) == [1, 3]
 
 
-@scene(duplicate_window=10 * SECOND)
+@scene(duplicate_detection=True, duplicate_window=10 * SECOND)
 def remember_activation(world: World) -> Steps[bool]:
     at = world.clock.now + 5 * SECOND
     yield from world.send(Post("a", partition_key=home(world), scheduled_at=at))

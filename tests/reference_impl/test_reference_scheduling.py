@@ -163,10 +163,10 @@ def test_numbers_that_nothing_is_scheduled_under_are_not_found() -> None:
 
 def test_a_schedule_needs_a_time_and_a_queue_that_schedules() -> None:
     assert outcome(_world().do(_world().schedule(_post("m", at=None)))) == "invalid_operation"
-    solace = World(flows=True, schedules=False)
+    solace = World(flows=True, without=frozenset({"SCH-1"}))
     assert outcome(solace.do(solace.schedule(_post("m")))) == "unsupported"
     assert outcome(solace.do(solace.cancel(1))) == "unsupported"
-    plain = _world(schedules=False)
+    plain = _world(without=frozenset({"SCH-1"}))
 
     def scene() -> Steps[list[str]]:
         yield from plain.send(_post("m"))

@@ -77,11 +77,10 @@ class Broker(Core):
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
-            partition.timetable = self.timetable if config.schedules else None
-            partition.lifetimes = self.lifetimes if config.expires else None
-            if config.duplicate_window is not None:
-                key_of = rules.key_of if config.partitioned else None
-                window = config.duplicate_window
+            partition.timetable = self.timetable if config.has("SCH-1") else None
+            partition.lifetimes = self.lifetimes if config.has("RCV-15") else None
+            if config.duplicate_detection:
+                key_of, window = rules.key_of if config.partitioned else None, config.duplicate_window
                 partition.memory = parts.memory(partition, window, clock, self.free, key_of)
         self.dead_letters = [self._beside(partition, parts) for partition in partitions]
         self._connection: Callable[[str, Clock, int], Connection] = parts.connection
@@ -135,12 +134,11 @@ class Broker(Core):
 
 
 def _rules(config: Config, parts: Parts) -> Rules:
-    by_id = config.duplicate_window is not None
     if config.flows:
         return parts.flow_rules()
     if config.domains is not None:
         return parts.queue_rules()
-    return parts.partitioned_rules(by_id) if config.partitioned else parts.flat_rules()
+    return parts.partitioned_rules(config.duplicate_detection) if config.partitioned else parts.flat_rules()
 
 
 def _store(config: Config, parts: Parts, name: int) -> Store:

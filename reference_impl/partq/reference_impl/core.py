@@ -102,9 +102,9 @@ class Core:
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
 
-    def check_offers(self, offered: bool) -> None:
-        """Raises `Refused` for what this queue does not offer."""
-        if not offered:
+    def check_has(self, rule: str) -> None:
+        """Raises `Refused` where this queue has not what that rule is about."""
+        if not self.config.has(rule):
             raise Refused("unsupported", "this queue has no such operation")
 
     def partition_of(self, number: int) -> Partition:

@@ -7,189 +7,201 @@ about the broker is here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from random import Random
 from typing import Final
 
 
+def often(campaign: float) -> float:
+    """A freedom that the plain broker makes no use of, and with that chance one of a campaign."""
+    return field(default=0.0, metadata={"campaign": campaign})
+
+
+def later(campaign: float) -> float:
+    """One that was added after others: whether it is in a sample follows from what is drawn for those, so
+    that a seed's further draws remain what they were."""
+    return field(default=0.0, metadata={"campaign": campaign, "later": True})
+
+
 @dataclass(frozen=True, slots=True)
 class Freedoms:
     """The chance of each freedom, at each occasion, from 0 (never: the plain behaviour) to 1 (always).
+    In a campaign it is as great as may be without hiding what else happens.
 
     The text of each names the row of the catalogue that leaves it open.
     """
 
     # Sending.
 
-    split_batch: float = 0.0
+    split_batch: float = often(0.5)
     """ROUTE-9, ROUTE-3: a keyless batch is stored at one instant, but in several partitions."""
 
-    shuffle_batch: float = 0.0
+    shuffle_batch: float = often(0.5)
     """SEQ-3: the messages of one batch get their numbers in any order."""
 
-    stamp_apart: float = 0.0
+    stamp_apart: float = often(0.5)
     """SEQ-7: each message of a send or commit has an enqueued time of its own, from the request's arrival
     on."""
 
-    ride_along: float = 0.0
+    ride_along: float = often(0.5)
     """KEY-7: keyless messages in a batch of one key are taken along to its partition. (Else: refused.)"""
 
-    burn_numbers: float = 0.0
+    burn_numbers: float = often(0.5)
     """SEQ-4: a send that failed, was rolled back, or went elsewhere in the end uses up numbers."""
 
-    busy: float = 0.0
+    busy: float = often(0.02)
     """KEY-9: an operation is refused by a passing error while nothing is down."""
 
-    busy_commit: float = 0.0
+    busy_commit: float = often(0.2)
     """KEY-9, TXN-10: a commit is refused by a passing error, and the transaction is rolled back."""
 
-    internal_errors: float = 0.0
+    internal_errors: float = often(0.5)
     """ROUTE-5: what a partition's fault prevents is refused as an internal error, or as a timeout."""
 
-    late_effect: float = 0.0
+    late_effect: float = often(0.7)
     """KEY-9: an operation whose client was cut off, or gave up, before it was done is done later."""
 
-    number_duplicates: float = 0.0
+    number_duplicates: float = later(0.5)
     """SEQ-4, DUP-1: a duplicate that is dropped uses up a number."""
 
-    remember_activation: float = 0.0
+    remember_activation: float = later(0.5)
     """DUP-2: the window of a scheduled message runs from its activation. (Else: from its send.)"""
 
     # Receiving and peeking.
 
-    answer_nothing: float = 0.0
+    answer_nothing: float = often(0.1)
     """RCV-5: a receive returns nothing, although messages are there, or although it cannot return any."""
 
-    answer_short: float = 0.0
+    answer_short: float = often(0.3)
     """RCV-5: a receive returns fewer messages than were asked for and there."""
 
-    refuse_receive: float = 0.0
+    refuse_receive: float = often(0.5)
     """KEY-9, ROUTE-7: while a partition is down a receive, which asks them all, is refused."""
 
-    prefetch: float = 0.0
+    prefetch: float = often(0.3)
     """RCV-5, RCV-13: a front end fetches, and locks, more than was asked for. (Not without partitions.)"""
 
-    interleave: float = 0.0
+    interleave: float = often(0.7)
     """RCV-4, PEEK-3, REB-3: the partitions' messages are mixed within one answer."""
 
-    peek_short: float = 0.0
+    peek_short: float = often(0.3)
     """PEEK-4: a peek returns fewer messages than were asked for and there."""
 
-    count_late: float = 0.0
+    count_late: float = often(1.0)
     """RCV-9: the count is raised when the message is delivered again, and peeks show the old one till then.
     Drawn once for a broker."""
 
-    dead_letter_late: float = 0.0
+    dead_letter_late: float = often(0.5)
     """RCV-9: a message beyond the maximum is dead-lettered when it would be delivered again."""
 
-    keep_number: float = 0.0
+    keep_number: float = later(0.5)
     """SEQ-6: in the dead-letter queue a message has the number, and enqueued time, that it had. (Else: new
     ones.) Drawn once for a partition."""
 
-    vanish_early: float = 0.0
+    vanish_early: float = later(0.5)
     """RCV-15: a message whose time to live has ended is gone at a peek. (Else: at the next receive.)"""
 
-    deliver_fetched: float = 0.0
+    deliver_fetched: float = later(0.5)
     """RCV-15, RCV-13: what a front end locked in time is delivered though its time to live has ended."""
 
-    live_from_send: float = 0.0
+    live_from_send: float = later(0.5)
     """RCV-15: the time to live of a scheduled message runs from its send. (Else: from its activation.)"""
 
     # Transactions.
 
-    commit_lag: float = 0.0
+    commit_lag: float = often(0.5)
     """TXN-5: what a transaction sent becomes visible some time after its commit returned."""
 
-    number_early: float = 0.0
+    number_early: float = often(0.5)
     """SEQ-3, TXN-5: what is sent in a transaction is given its number, and its enqueued time, before the
     commit. Drawn once for a transaction."""
 
-    second_key: float = 0.0
+    second_key: float = often(0.7)
     """TXN-2: a second key of the same partition is accepted in a transaction."""
 
-    abort_refused: float = 0.0
+    abort_refused: float = often(0.5)
     """KEY-9, TXN-10: a transaction in which an operation was refused is rolled back."""
 
-    settle_elsewhere: float = 0.0
+    settle_elsewhere: float = often(0.7)
     """TXN-2, TXN-7: a transaction settles in another partition than it sends to."""
 
-    settle_enlisted: float = 0.0
+    settle_enlisted: float = often(0.5)
     """RCV-8, TXN-5: a lock that a transaction settles still settles outside of it, and once more in it."""
 
-    commit_settled: float = 0.0
+    commit_settled: float = often(0.5)
     """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""
 
     # Scheduling.
 
-    activate_late: float = 0.0
+    activate_late: float = later(0.5)
     """SCH-1: a scheduled message is activated some time after its time."""
 
-    race_cancel: float = 0.0
+    race_cancel: float = later(0.5)
     """SCH-5: a cancel that is asked for about the message's time takes until then, or longer, and may be
     answered ok although the message is activated."""
 
     # Faults.
 
-    lose_link: float = 0.0
+    lose_link: float = often(0.02)
     """KEY-9: the network fails by itself: an operation does not arrive, and its client's connection ends."""
 
-    break_link: float = 0.0
+    break_link: float = often(0.5)
     """KEY-9: the next operation of a client whose front end was lost fails."""
 
-    keep_locks: float = 0.0
+    keep_locks: float = often(0.5)
     """RCV-6: a partition's locks survive a kill of the broker."""
 
-    keep_cursors: float = 0.0
+    keep_cursors: float = often(0.5)
     """PEEK-5: a client's places in peeking survive the loss of its connection."""
 
-    keep_transactions: float = 0.0
+    keep_transactions: float = often(0.5)
     """TXN-10: open transactions survive a kill of the broker."""
 
-    keep_flows: float = 0.0
+    keep_flows: float = often(0.7)
     """REB-1, REB-13: flows and their partitions survive a kill of the broker."""
 
-    lose_locks: float = 0.0
+    lose_locks: float = often(0.7)
     """RCV-6: a partition that goes down loses its locks."""
 
-    count_lost_locks: float = 0.0
+    count_lost_locks: float = often(0.5)
     """RCV-9: a lock that a fault ended counts as a failed delivery."""
 
-    lose_transactions: float = 0.0
+    lose_transactions: float = often(0.5)
     """TXN-10: a partition that goes down rolls back the transactions that it coordinates."""
 
     # Flows.
 
-    unbind_gone: float = 0.0
+    unbind_gone: float = often(0.5)
     """KEY-9: an unbind of a flow that is gone is answered ok. (Else: not found.)"""
 
-    redeal: float = 0.0
+    redeal: float = often(0.5)
     """REB-12: a rebalance deals all partitions out anew, instead of moving the fewest."""
 
-    any_standby: float = 0.0
+    any_standby: float = often(0.7)
     """REB-6: any of several standbys takes over, instead of the first."""
 
-    restart_delay: float = 0.0
+    restart_delay: float = often(0.5)
     """REB-4, REB-7: a flow that comes or goes during the delay starts it anew."""
 
-    restart_handoff: float = 0.0
+    restart_handoff: float = often(0.5)
     """REB-14: a rebalance that gives a paused partition to another flow starts the handoff time anew."""
 
-    orphan_handoff: float = 0.0
+    orphan_handoff: float = often(0.5)
     """REB-9, REB-14: a handoff whose new flow has gone is not called off: at its end nobody has the partition
     until the rebalance, or it stays paused until then."""
 
-    cancel_handoffs: float = 0.0
+    cancel_handoffs: float = often(0.7)
     """REB-9: a bind during the delay that makes the flows as many as before cancels the handoffs."""
 
-    late_timers: float = 0.0
+    late_timers: float = often(0.7)
     """REB-7, REB-14: a timer is late, within `Config.lateness`."""
 
-    late_handoffs: float = 0.0
+    late_handoffs: float = often(0.7)
     """REB-14: a handoff takes a while, within `Config.lateness`, though nothing is unsettled, or the old flow
     has gone."""
 
-    late_events: float = 0.0
+    late_events: float = often(0.7)
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
 
     @classmethod
@@ -199,13 +211,13 @@ class Freedoms:
 
     @classmethod
     def campaign(cls) -> Freedoms:
-        """Every freedom, as often as it may be without hiding what else happens."""
-        return CAMPAIGN
+        """Every freedom, as often as in a campaign."""
+        return cls(*(one.metadata["campaign"] for one in fields(cls)))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """All freedoms, in order."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(one.name for one in fields(cls))
 
     def sample(self, random: Callable[[], float], share: float) -> Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
@@ -220,68 +232,7 @@ class Freedoms:
 
 NAMES: Final = Freedoms.names()
 
-LATER: Final = frozenset(
-    {
-        *("activate_late", "race_cancel", "keep_number", "vanish_early", "deliver_fetched", "live_from_send"),
-        *("number_duplicates", "remember_activation"),
-    }
-)
-"""Freedoms that this table got after the others: whether they are in a sample follows from what is drawn for
-the others, so that a seed's further draws remain what they were."""
-
-CAMPAIGN: Final = Freedoms(
-    split_batch=0.5,
-    shuffle_batch=0.5,
-    stamp_apart=0.5,
-    ride_along=0.5,
-    burn_numbers=0.5,
-    busy=0.02,
-    busy_commit=0.2,
-    internal_errors=0.5,
-    late_effect=0.7,
-    number_duplicates=0.5,
-    remember_activation=0.5,
-    answer_nothing=0.1,
-    answer_short=0.3,
-    refuse_receive=0.5,
-    prefetch=0.3,
-    interleave=0.7,
-    peek_short=0.3,
-    count_late=1.0,
-    dead_letter_late=0.5,
-    keep_number=0.5,
-    vanish_early=0.5,
-    deliver_fetched=0.5,
-    live_from_send=0.5,
-    commit_lag=0.5,
-    number_early=0.5,
-    second_key=0.7,
-    abort_refused=0.5,
-    settle_elsewhere=0.7,
-    settle_enlisted=0.5,
-    commit_settled=0.5,
-    activate_late=0.5,
-    race_cancel=0.5,
-    lose_link=0.02,
-    break_link=0.5,
-    keep_locks=0.5,
-    keep_cursors=0.5,
-    keep_transactions=0.5,
-    keep_flows=0.7,
-    lose_locks=0.7,
-    count_lost_locks=0.5,
-    lose_transactions=0.5,
-    unbind_gone=0.5,
-    redeal=0.5,
-    any_standby=0.7,
-    restart_delay=0.5,
-    restart_handoff=0.5,
-    orphan_handoff=0.5,
-    cancel_handoffs=0.7,
-    late_timers=0.7,
-    late_handoffs=0.7,
-    late_events=0.7,
-)
+LATER: Final = frozenset(one.name for one in fields(Freedoms) if "later" in one.metadata)
 
 
 @cache

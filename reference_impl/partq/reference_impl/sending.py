@@ -240,7 +240,7 @@ class Sending:
     def schedule(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[list[Any]]:
         """Send messages that bear their times; gives their numbers."""
         broker = self.broker
-        broker.check_offers(broker.config.schedules)
+        broker.check_has("SCH-1")
         tickets = [Ticket.of(content) for content in contents]
         if any(ticket.scheduled_at is None for ticket in tickets):
             raise Refused("invalid_operation", "a message is scheduled for a time")
@@ -251,7 +251,7 @@ class Sending:
         """Delete the message that is scheduled under that number."""
         yield from self.arrive(lambda: self.cancel(number, txn))
         broker = self.broker
-        broker.check_offers(broker.config.schedules)
+        broker.check_has("SCH-1")
         broker.check_alive()
         if txn is None:
             yield from self._cancel(number, None)

@@ -54,11 +54,11 @@ class Config:
     makes of a message's fields (those of `Shown`, in that order) is what clients get. ``max_delivery_count``:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
-    what they fetched. ``connection_ends_locks``: a client's locks end with its connection. ``schedules``: a
-    message that bears a time is not received before (else the time means nothing). ``dead_letters``: clients
-    reach the dead-letter queue. ``defers``: they set messages aside. ``expires``: messages
-    have a time to live; those whose time has ended vanish, or are dead-lettered (``dead_letters_expired``).
-    ``duplicate_window``: how long a message ID is remembered; None: duplicates are not detected.
+    what they fetched. ``connection_ends_locks``: a client's locks end with its connection.
+    ``without``: rules of the catalogue that do not bind this queue: it has not what they are about.
+    ``dead_letters_expired``: messages whose time to live has ended are dead-lettered. (Else they vanish.)
+    ``duplicate_detection``: a message ID is remembered for the ``duplicate_window``, and its duplicates are
+    dropped.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -82,12 +82,19 @@ class Config:
     domains: Domains | None = None
     caches: bool = True
     connection_ends_locks: bool = False
-    schedules: bool = True
-    dead_letters: bool = True
-    defers: bool = True
-    expires: bool = True
+    without: frozenset[str] = frozenset()
     dead_letters_expired: bool = False
-    duplicate_window: int | None = None
+    duplicate_detection: bool = False
+    duplicate_window: int = 600 * SECOND
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
+
+    def __post_init__(self) -> None:
+        if not self.has("RCV-9"):
+            self.max_delivery_count = None
+        self.duplicate_detection &= self.has("DUP-1")
+
+    def has(self, rule: str) -> bool:
+        """Whether the queue has what that rule of the catalogue is about."""
+        return rule not in self.without

@@ -6,7 +6,7 @@ What becomes of a message is the partition's business; what a transaction keeps 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .errors import Refused
@@ -16,6 +16,9 @@ from .partition import Partition
 from .sending import Sending
 from .store import Stored
 from .transactions import Transaction
+
+MOVES: Final = {"dead_letter": "RCV-9", "defer": "RCV-10"}
+"""Settlement that moves its messages -> the rule about that; no other is of the dead-letter queue."""
 
 
 class Settlement(NamedTuple):
@@ -97,10 +100,10 @@ class Settling(Sending):
 
     def check_action(self, action: str, found: Sequence[Stored]) -> None:
         """Raises `Refused` where messages cannot be settled in that way."""
-        config = self.broker.config
-        offered = {"dead_letter": config.dead_letters, "defer": config.defers}
-        self.broker.check_offers(offered.get(action, True))
-        if action in offered and any(one.partition is not one.partition.main for one in found):
+        if action not in MOVES:
+            return
+        self.broker.check_has(MOVES[action])
+        if any(one.partition is not one.partition.main for one in found):
             raise Refused("invalid_operation", "nothing leaves the dead-letter queue in that way")
 
     def check_locks(self, asked: Settlement, found: Sequence[Stored]) -> None:

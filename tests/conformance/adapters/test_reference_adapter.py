@@ -20,6 +20,7 @@ from partq.conformance.adapters.reference import (
     DurableReference,
     LiveReference,
     Reference,
+    config_of,
     lacks_of,
 )
 from partq.conformance.adapters.registry import open_broker
@@ -290,19 +291,12 @@ def test_the_header_tells_where_timers_and_news_may_be_late() -> None:
     assert said("solace", Freedoms.none()) == said("azure-premium", CAMPAIGN) == {(False, False)}
 
 
-def test_the_settings_of_an_entity_are_used() -> None:
-    known = {
-        "partitions",
-        "lock_duration",
-        "rebalance_delay",
-        "max_handoff",
-        "seq_start",
-        "peek_cap",
-        "max_delivery_count",
-        "duplicate_detection",
-        "duplicate_window",
-    }
-    assert {field.name for field in fields(Entity)} == known
+def test_every_setting_of_an_entity_is_the_broker_s() -> None:
+    for chosen in (Entity(), Entity(2, 3, 4, 5, 6, 7, True, 8, 9)):
+        config = config_of(profile("azure-premium"), chosen, lambda: 0.5, lambda op, args: None)
+        said = {field.name: getattr(chosen, field.name) for field in fields(Entity)}
+        known = {name: value for name, value in said.items() if value is not None}
+        assert {name: getattr(config, name) for name in known} == known
 
 
 # Its messages in files.

@@ -9,6 +9,7 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
@@ -27,7 +28,7 @@ from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
 from partq.model.messages import Delivery
-from partq.model.operations import LINK_LOST, OPS, SWITCHED
+from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SWITCHED
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
     SECOND,
@@ -38,7 +39,7 @@ from partq.model.profiles import (
     profile,
     requirements_of,
 )
-from partq.model.requirements import PROFILE_COLUMNS
+from partq.model.requirements import PROFILE_COLUMNS, catalogue
 from partq.reference_impl.broker import Broker as Impl
 from partq.reference_impl.broker import Config, Domains, Parts
 from partq.reference_impl.clock import Live, Simulation, Steps, T
@@ -76,7 +77,13 @@ def _queue(end: Any, args: Args) -> Any:
     return end.dead_letters if args.get("entity") else end
 
 
-CALLS: Final[Mapping[str, FrontEndCall]] = {
+def _plainly(op: str) -> FrontEndCall:
+    """The method of its name, with the connection and the arguments in the order of the alphabet."""
+    names = [name for name in OPS[op].args if name not in ("timeout", "entity")]
+    return lambda end, connection, args: getattr(_queue(end, args), op)(connection, *map(args.get, names))
+
+
+OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
     **dict.fromkeys(
         ("send", "send_batch"),
         lambda end, _, args: end.send(args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)),
@@ -92,22 +99,16 @@ CALLS: Final[Mapping[str, FrontEndCall]] = {
         args.get("timeout", RECEIVE_TIMEOUT),
         args.get("flow"),
     ),
-    "complete": _settle("complete"),
-    "abandon": _settle("abandon"),
-    "defer": _settle("defer"),
-    "dead_letter": _settle("dead_letter"),
-    "receive_deferred": lambda end, connection, args: end.receive_deferred(connection, args["seqs"]),
+    **{op: _settle(op) for op in SETTLEMENTS},
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
-    "peek": lambda end, connection, args: _queue(end, args).peek(
-        connection, args["max"], args.get("from_seq")
-    ),
     "begin": lambda end, _, args: end.begin(args["txn"]),
     "commit": lambda end, _, args: end.commit(args["txn"]),
     "rollback": lambda end, _, args: end.rollback(args["txn"]),
-    "bind": lambda end, connection, args: end.bind(connection, args["flow"], args.get("partition")),
-    "unbind": lambda end, connection, args: end.unbind(connection, args["flow"]),
     "disconnect": lambda end, connection, args: end.disconnect(connection),
 }
+"""How it is asked for what is no method of a front end with the alphabet's name and arguments."""
+
+CALLS: Final[Mapping[str, FrontEndCall]] = {op: OTHERWISE.get(op) or _plainly(op) for op in CLIENT_OPS}
 """How each client operation is asked of the broker."""
 
 _TIMED: Final = dict.fromkeys(("renew_lock", "frontend_lost"), "locks_expire")
@@ -144,31 +145,20 @@ def config_of(
     how much they cache, of which of its freedoms it makes use) is drawn at random."""
     free = freedoms.sample(random, SHARE)
     late = family.flows and (free.late_timers or free.late_handoffs or free.late_events)
-    rules = requirements_of(family.name)
     return Config(
-        partitions=entity.partitions,
+        **{name: value for name, value in asdict(entity).items() if value is not None},
         partitioned=family.partitioned,
         flows=family.flows,
         counter_bits=family.counter_bits,
         first_name=1 + int(random() * 40_000),
-        seq_start=1 if entity.seq_start is None else entity.seq_start,
-        lock_duration=entity.lock_duration,
-        rebalance_delay=entity.rebalance_delay,
-        max_handoff=entity.max_handoff,
-        peek_cap=entity.peek_cap,
         front_ends=1 + int(random() * 3),
         eagerness=0.6 * random(),
         salt=int(random() * 2**32),
-        max_delivery_count=entity.max_delivery_count if "RCV-9" in rules else None,
         lateness=int(MOST_LATE ** random()) if late else 0,
         domains=domains_of(family),
         caches=family.caching_front_ends,
         connection_ends_locks=family.connection_ends_locks,
-        schedules="SCH-1" in rules,
-        dead_letters="RCV-9" in rules,
-        defers="RCV-10" in rules,
-        expires="RCV-15" in rules,
-        duplicate_window=entity.duplicate_window if entity.duplicate_detection and "DUP-1" in rules else None,
+        without=frozenset(catalogue()) - requirements_of(family.name),
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(
