@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from .messages import MAX_SEQ, Delivery, KeyRule, Message
+from .messages import MAX_SEQ, Delivery, KeyRule, Message, effective_key
 
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
@@ -158,6 +158,10 @@ class Profile:
     def modelled(self) -> bool:
         """Whether the family is modelled, so that the judge can be asked; screens take any family."""
         return not (self.kill_undoes_settlements or self.kill_remaps_keys)
+
+    def key_of(self, message: Message, entity: Entity) -> str | None:
+        """The key that decides the message's partition on that entity; None where it has none."""
+        return effective_key(message, self.key_rule, entity.ids_count)
 
     def may_show(self, shown: Delivery, message: Message) -> bool:
         """Whether the properties shown are the message's, with those that the broker adds."""

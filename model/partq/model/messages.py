@@ -197,9 +197,9 @@ def effective_key(message: Message, rule: KeyRule, by_id: bool = False) -> str |
     return message_id(message.id) if key is None and by_id else key
 
 
-def effective_keys(messages: Iterable[Message], rule: KeyRule, by_id: bool = False) -> set[str | None]:
+def effective_keys(messages: Iterable[Message], rule: KeyRule) -> set[str | None]:
     """The keys that decide the partitions of these messages; None is among them where one is keyless."""
-    return {effective_key(message, rule, by_id) for message in messages}
+    return {effective_key(message, rule) for message in messages}
 
 
 def conflicting(message: Message) -> bool:

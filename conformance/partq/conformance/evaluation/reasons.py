@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record, time_text
 from partq.conformance.verdict import plural
-from partq.model.messages import Delivery, Message, effective_key
+from partq.model.messages import Delivery, Message
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import FOREVER
@@ -47,8 +47,8 @@ class Scene:
         return next(iter(self.history.header.entities.values()), Entity())
 
     def key_of(self, message: Message) -> str | None:
-        """The key that decides its partition, if it has one: where duplicates are detected its ID is one."""
-        return effective_key(message, self.family.key_rule, self.entity.ids_count)
+        """The key that decides its partition, if it has one."""
+        return self.family.key_of(message, self.entity)
 
     @property
     def received(self) -> Sequence[Delivery]:

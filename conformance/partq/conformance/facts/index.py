@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, settings_of, whole_of
-from partq.model.messages import Delivery, Message, effective_key
+from partq.model.messages import Delivery, Message
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
 
@@ -251,7 +251,7 @@ class Facts:
 
     def key_of(self, message: Message) -> str | None:
         """The message's key on this entity; None where it has none."""
-        return effective_key(message, self.profile.key_rule, self.entity.ids_count)
+        return self.profile.key_of(message, self.entity)
 
     def keys_of(self, messages: Iterable[Message]) -> set[str | None]:
         """The keys of these messages; None is among them where one is keyless."""

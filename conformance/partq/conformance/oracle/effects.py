@@ -31,15 +31,7 @@ from partq.conformance.oracle.roles import (
 )
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.delivery.norm import DELETE
-from partq.model.messages import (
-    Delivery,
-    as_active,
-    as_again,
-    as_dead,
-    conflicting,
-    effective_keys,
-    is_scheduled,
-)
+from partq.model.messages import Delivery, as_active, as_again, as_dead, conflicting, is_scheduled
 from partq.model.operations import CLOCK, CONNECTION_LOST, DRAINED, LINK_LOST, UNAVAILABLE, UNDOES, Outcome
 from partq.model.profiles import Entity, Profile, profile
 from partq.model.state import COUNTER_BITS, FOREVER
@@ -389,7 +381,7 @@ def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
         and action.txn is None
         and family.partitioned
         and effect.observed.status == Outcome.OK
-        and effective_keys(action.messages, family.key_rule, entity.ids_count) == {None}
+        and all(family.key_of(message, entity) is None for message in action.messages)
     )
 
 

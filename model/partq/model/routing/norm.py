@@ -16,17 +16,7 @@ from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed,
 from ..clauses import clause, point
 from ..domains.norm import key_in_order
 from ..edits import using, with_key, with_part
-from ..messages import (
-    JMS_KEY,
-    SOLACE_KEY,
-    Delivery,
-    KeyRule,
-    Message,
-    ambiguous,
-    conflicting,
-    effective_key,
-    effective_keys,
-)
+from ..messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_keys
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
@@ -79,7 +69,7 @@ def key_of(cfg: Config, message: Message) -> str | None:
     """The key that pins a message to a partition, in a transaction and outside."""
     if not cfg.profile.partitioned:
         return None
-    return effective_key(message, cfg.profile.key_rule, cfg.entity.ids_count)
+    return cfg.profile.key_of(message, cfg.entity)
 
 
 @point("KEY-3", "KEY-8")
