@@ -22,7 +22,7 @@ from partq.conformance.adapters import (
     Unreachable,
     open_broker,
 )
-from partq.conformance.execution import live
+from partq.conformance.execution import watched
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.client_thread import ClientThread
 from partq.conformance.execution.runner import Limits, run
@@ -640,7 +640,7 @@ def test_a_stop_breaks_the_run_off_and_closes_everything(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch, during: str, sequential: bool
 ) -> None:
     """Whatever the run is waiting for at that moment; without it, it would go on to its end."""
-    monkeypatch.setattr(live, "MOMENT", 0.1)
+    monkeypatch.setattr(watched, "MOMENT", 0.1)
     stop = Stop()
 
     def stops(*args: Any) -> None:
@@ -672,8 +672,8 @@ def test_a_stop_does_not_wait_for_what_hangs_while_it_closes(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     """Without it the run would wait until the test is over."""
-    monkeypatch.setattr(live, "MOMENT", 0.1)
-    monkeypatch.setattr(live, "PARTING", 0.1)
+    monkeypatch.setattr(watched, "MOMENT", 0.1)
+    monkeypatch.setattr(watched, "PARTING", 0.1)
     stop = Stop()
 
     def hangs(*args: Any) -> None:

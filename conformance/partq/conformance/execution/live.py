@@ -1,5 +1,6 @@
-"""A program on a live broker: one thread for each client, one for the environment, and the caller's own,
-which watches them. An adapter may raise, lie or never return; each becomes an outcome, and the run goes on.
+"""A program on a live broker: which client takes which step when, how a step becomes a call, and what is
+recorded of it. An adapter may raise, lie or never return; each becomes an outcome, and the run goes on. The
+threads, and who watches them, are in `watched.py`.
 
 In a program that is not ``sequential`` the steps of ``env`` keep their place: one begins when every step
 listed before it has begun, and no step listed after it begins before it has. So faults strike while the
@@ -8,7 +9,6 @@ operations around them are under way.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,11 +27,9 @@ from partq.conformance.execution.adapter_calls import (
     own_time,
     says_empty,
     strike,
-    words,
 )
 from partq.conformance.execution.cancellation import Stop, Stopped
 from partq.conformance.execution.client_thread import NEVER, ClientThread
-from partq.conformance.execution.diagnostics import Problems
 from partq.conformance.execution.drain import (
     DrainPlan,
     StepResult,
@@ -44,6 +42,7 @@ from partq.conformance.execution.drain import (
 from partq.conformance.execution.guide import Guide, guided
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
+from partq.conformance.execution.watched import WatchedThreads
 from partq.conformance.history import Header, History
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.operations.table import OPERATIONS, is_offered
@@ -52,12 +51,6 @@ from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
 ENTITY: Final = "queue"
-MOMENT: Final = 2.0
-"""Seconds that calls still under way have to end when a run is broken off, and each client to close."""
-
-PARTING: Final = 10.0
-"""Seconds that the broker has to close then."""
-
 PATIENT: Final = 10
 """A broker that reports when it is empty need not be asked for messages so long; a tenth will do."""
 
@@ -92,7 +85,7 @@ def _lacks_of(broker: Broker) -> frozenset[str]:
 
 
 class LiveRun:
-    """One run. ``turn`` guards everything that threads share; whoever changes it notifies."""
+    """One run."""
 
     def __init__(
         self,
@@ -110,11 +103,8 @@ class LiveRun:
         self.stop = stop
         self.recorder = Recorder(ENTITY)
         self.ledger = Ledger()
-        self.turn = threading.Condition()
-        self.problems = Problems(self.turn, on_problem)
-        self.over = threading.Event()
-        self.closed = False
-        self.hurried = False
+        self.threads = WatchedThreads(broker, (*program.procs, ENV), on_problem)
+        self.turn, self.over, self.problems = self.threads.turn, self.threads.over, self.threads.problems
         self.draining = False
         self.lacks = _lacks_of(broker)
         self.steps = tuple(one for one in program.steps if is_offered(one.op, one.args, self.lacks))
@@ -123,25 +113,21 @@ class LiveRun:
         self.ways: Iterator[str] = cycle(broker.ways_to_disconnect or Broker.ways_to_disconnect)
         self.faults: list[Step] = []
         self.unsupported: set[str] = set()
-        self._thread = partial(
-            ClientThread, turn=self.turn, connect=broker.connect, failed=self.problems.failed
-        )
-        self.threads = {proc: self._thread(proc) for proc in (*program.procs, ENV)}
         self.env = self.threads[ENV]
-        self.clients = [thread for thread in self.threads.values() if thread is not self.env]
+        self.clients = [self.threads[proc] for proc in program.procs if proc != ENV]
 
     def history(self) -> History:
         """Run it all. Raises `Unreachable`, `Stopped` and what ``on_problem`` raised."""
-        with self.stop.heard(self._hurry):
+        with self.stop.heard(self.threads.hurry):
             try:
                 if self.stop.asked:
                     raise Stopped
                 history = self._whole()
             except BaseException:
-                self._hurry()
+                self.threads.hurry()
                 raise
             finally:
-                self._finish()
+                self.threads.end(self.limits.hang, self.limits.fault)
         self.problems.check()
         return history
 
@@ -151,7 +137,7 @@ class LiveRun:
         self.env.start()
         self.entity = self._open()
         for thread in self.clients:
-            self._start(thread)
+            self.threads.connected(thread.proc, self.limits.hang)
         if self.program.sequential:
             self._in_order()
         else:
@@ -164,8 +150,7 @@ class LiveRun:
         """The settings of the queue that the broker opened. Raises `Unreachable` if it did not."""
         result: list[Entity | Unreachable] = []
         opening = partial(open_queue, self.broker, self.program.entity)
-        self.env.submit(partial(self._guarded, self.env, lambda: result.append(opening()), self.limits.fault))
-        self._watch(lambda: not self.env.waiting)
+        self.threads.ask(self.env, lambda: result.append(opening()), self.limits.fault)
         if not result:
             name = type(self.broker).__name__
             raise Unreachable(f"{name}.open did not return within {self.limits.fault:g} s")
@@ -181,11 +166,6 @@ class LiveRun:
 
     # Who does what, and when.
 
-    def _start(self, thread: ClientThread) -> None:
-        thread.start()
-        thread.submit(partial(self._guarded, thread, thread.connected, self.limits.hang))
-        self._watch(lambda: not thread.waiting)
-
     def _in_order(self) -> None:
         steps: Iterable[Step] = self.steps if self.guide is None else guided(self.guide, self._so_far)
         for step in steps:
@@ -197,7 +177,7 @@ class LiveRun:
         for position, step in enumerate(self.steps):
             thread = self.threads[step.proc]
             thread.submit(partial(self._in_turn, thread, step, position))
-        self._watch(lambda: not any(thread.waiting for thread in self.threads.values()))
+        self.threads.watch(lambda: self.threads.idle)
 
     def _in_turn(self, thread: ClientThread, step: Step, position: int) -> None:
         others = self.clients if thread is self.env else (self.env,)
@@ -211,56 +191,11 @@ class LiveRun:
 
     def _perform(self, step: Step, longest_advance: float | None = None) -> StepResult | None:
         """Do one step to its end, in its own thread; None where there was nothing to do."""
-        thread = self.threads.get(step.proc)
-        if thread is None:
-            thread = self.threads[step.proc] = self._thread(step.proc)
-            self._start(thread)
+        thread = self.threads.connected(step.proc, self.limits.hang)
         thread.did = None
         if not thread.lost:
-            thread.submit(partial(self._do, thread, step, longest_advance))
-            self._watch(lambda: not thread.waiting)
+            self.threads.do(thread, partial(self._do, thread, step, longest_advance))
         return StepResult(Outcome.UNKNOWN, "hang") if thread.lost else thread.did
-
-    def _watch(self, done: Callable[[], bool]) -> None:
-        """Wait until it is done, and give up the threads that hang meanwhile. Raises, while the run is not
-        over, `Stopped` and what ``on_problem`` raised."""
-        with self.turn:
-            while not done():
-                if not self.over.is_set():
-                    self.problems.check()
-                    if self.hurried:
-                        raise Stopped
-                now = time.monotonic()
-                for thread in self.threads.values():
-                    if thread.deadline <= now:
-                        self._give_up(thread)
-                soonest = min(thread.deadline for thread in self.threads.values())
-                if not done():
-                    self.turn.wait(None if soonest == NEVER else max(0.0, soonest - now))
-            if not self.over.is_set():
-                self.problems.check()
-
-    def _give_up(self, thread: ClientThread) -> None:
-        thread.lost, thread.waiting, thread.deadline = True, 0, NEVER
-        self.broker.hung = True
-        if not self.hurried:
-            self.problems.report(
-                f"{thread.proc}: a call did not return in time; this client does nothing more"
-            )
-        self.turn.notify_all()
-
-    def _wake(self) -> None:
-        with self.turn:
-            self.turn.notify_all()
-
-    def _hurry(self) -> None:
-        """The run is broken off: whoever is in a call has a moment to end it."""
-        with self.turn:
-            self.hurried = True
-            soon = time.monotonic() + MOMENT
-            for thread in tuple(self.threads.values()):
-                thread.deadline = min(thread.deadline, soon) if thread.deadline != NEVER else NEVER
-            self.turn.notify_all()
 
     # One step.
 
@@ -388,7 +323,7 @@ class LiveRun:
             others=others_asked(self.steps),
         )
         emptied = play(drain(plan), partial(self._perform, longest_advance=self.limits.drain))
-        if not any(thread.lost for thread in self.threads.values()):
+        if not self.threads.any_lost:
             for args in emptied:
                 self.recorder.event(DRAINED, args)
 
@@ -402,44 +337,5 @@ class LiveRun:
         """What the broker says; None also where it raises, lies or hangs."""
         said: list[bool | None] = []
         asking = partial(says_empty, self.broker)
-        self.env.submit(partial(self._guarded, self.env, lambda: said.append(asking()), self.limits.hang))
-        self._watch(lambda: not self.env.waiting)
+        self.threads.ask(self.env, lambda: said.append(asking()), self.limits.hang)
         return said[0] if said else None
-
-    def _guarded(self, thread: ClientThread, call: Callable[[], object], limit: float) -> None:
-        """A call on the adapter that no history records, and may take so many seconds."""
-        with self.turn:
-            thread.deadline = time.monotonic() + (min(limit, MOMENT) if self.hurried else limit)
-            self.turn.notify_all()
-        try:
-            call()
-        except BaseException as error:
-            self.problems.report(f"{thread.proc}: {words(error)}")
-        with self.turn:
-            thread.deadline = NEVER
-
-    def _finish(self) -> None:
-        """Close everything, in the middle of a run too."""
-        self.over.set()
-        self._wake()
-        threads = [thread for thread in self.threads.values() if thread.is_alive() and not thread.lost]
-        for thread in threads:
-            if thread.client is not None:
-                thread.submit(partial(self._guarded, thread, thread.disconnected, self.limits.hang))
-            thread.jobs.put(None)
-        self._watch(lambda: not any(thread.waiting for thread in threads))
-        threading.Thread(target=self._close_broker, name="partq-close", daemon=True).start()
-        with self.turn:
-            self.turn.wait_for(lambda: self.closed or self.hurried, self.limits.fault)
-            self.turn.wait_for(lambda: self.closed, PARTING if self.hurried else 0)
-            if not self.closed:
-                self.broker.hung = True
-                self.problems.report("Broker.close did not return in time")
-
-    def _close_broker(self) -> None:
-        try:
-            self.broker.close()
-        except BaseException as error:
-            self.problems.report(f"Broker.close raised {words(error)}")
-        self.closed = True
-        self._wake()
