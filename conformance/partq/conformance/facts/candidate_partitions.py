@@ -17,7 +17,7 @@ from typing import Final
 
 from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.flow_timeline import FlowTimeline
-from partq.conformance.facts.index import Facts, Observation
+from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
@@ -42,8 +42,6 @@ class Paths:
     """``by_id``: the messages that were received · ``by_key``: those with a key, by key · ``conclusive``: how
     many deliveries came when their flow had not every partition · ``pauses``: the receives through a flow
     of which a partition was paused."""
-
-    __slots__ = ("_exclusive", "_lives", "by_id", "by_key", "conclusive", "facts", "pauses", "timeline")
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -155,18 +153,14 @@ class Paths:
     def _last_move(self, receive: Record) -> int:
         """The last assignment event before the receive returned."""
         events = self.facts.assignment_events
-        at = bisect_right(events, returned(receive), key=_call)
+        at = bisect_right(events, returned(receive), key=CALL)
         return events[at - 1].call if at else 0
 
     def _passed_by(self, modest: dict[str, list[Record]], since: int, taken: Record) -> bool:
         for flow, records in modest.items():
-            at = bisect_right(records, since, key=_call)
+            at = bisect_right(records, since, key=CALL)
             if at < len(records) and flow != taken.args.get("flow"):
                 ret = records[at].ret
                 if ret is not None and ret < taken.call:
                     return True
         return False
-
-
-def _call(record: Record) -> int:
-    return record.call

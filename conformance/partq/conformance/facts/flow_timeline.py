@@ -10,11 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.failure_detection import noticed_by
-from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.index import CALL, FOREVER, Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
@@ -156,21 +157,6 @@ class FlowTimeline:
     ``grace``: ns by which a step or a timer of the broker may be late.
     """
 
-    __slots__ = (
-        "_bitsets",
-        "_parted_by",
-        "_partings",
-        "_skew",
-        "assignments",
-        "assignments_of",
-        "bits",
-        "changes",
-        "grace",
-        "horizon",
-        "sessions",
-        "sessions_of",
-    )
-
     def __init__(self, facts: Facts) -> None:
         self._skew = facts.header.skew_ns
         self._bitsets: dict[tuple[str | None, tuple[str, ...]], Bitsets] = {}
@@ -228,7 +214,9 @@ class FlowTimeline:
             begin, end = session.bind.call, returned(session.bind)
             open_sessions = [other for other in open_sessions if other.certain_end >= begin]
             certain = sum(other.certain_start < begin and other.possible_end > end for other in open_sessions)
-            possible = len(open_sessions) + bisect_right(self.sessions, end, key=_bind_call) - n - 1
+            possible = (
+                len(open_sessions) + bisect_right(self.sessions, end, key=attrgetter("bind.call")) - n - 1
+            )
             full = certain >= partitions
             session.standby = full if full or possible < partitions else None
             open_sessions.append(session)
@@ -303,7 +291,7 @@ class _Sessions:
     def read(self) -> None:
         facts = self.facts
         faults = (record for record in facts.disruptions if record.op != "disconnect")
-        for record in sorted((*facts.flows, *faults), key=_call):
+        for record in sorted((*facts.flows, *faults), key=CALL):
             if record.outcome != Outcome.ERROR or record.error == "not_found":
                 _READERS[record.op](self, record)
         intervals = (*facts.dead, *(interval for intervals in facts.down.values() for interval in intervals))
@@ -395,11 +383,3 @@ def _cut(current: Mapping[int, list[Assignment]], kill: Record) -> None:
     for assignments in current.values():
         for assignment in assignments:
             assignment.cut = assignment.cut or kill
-
-
-def _bind_call(session: FlowSession) -> int:
-    return session.bind.call
-
-
-def _call(record: Record) -> int:
-    return record.call

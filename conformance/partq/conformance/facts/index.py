@@ -82,7 +82,7 @@ class Interval(NamedTuple):
     end: int
 
 
-class Txn:
+class Txn(Struct, eq=False):
     """One transaction: what was done in it and how it ended.
 
     ``end`` is the commit or rollback that counts, ``ends`` are all of them. ``committed_from``: the first
@@ -92,30 +92,16 @@ class Txn:
     that was ok.
     """
 
-    __slots__ = (
-        "begin",
-        "committed_by",
-        "committed_from",
-        "end",
-        "ends",
-        "first_ok",
-        "name",
-        "reused",
-        "sends",
-        "settlements",
-    )
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.begin: Record | None = None
-        self.reused = False
-        self.end: Record | None = None
-        self.ends: list[Record] = []
-        self.first_ok: Record | None = None
-        self.committed_from: int | None = None
-        self.committed_by: int | None = None
-        self.sends: list[Record] = []
-        self.settlements: list[Record] = []
+    name: str
+    begin: Record | None = None
+    reused: bool = False
+    end: Record | None = None
+    ends: list[Record] = []
+    first_ok: Record | None = None
+    committed_from: int | None = None
+    committed_by: int | None = None
+    sends: list[Record] = []
+    settlements: list[Record] = []
 
     def add_end(self, record: Record) -> None:
         """Add a commit or a rollback. One after an end that was ok ends nothing (TXN-10)."""
@@ -158,37 +144,6 @@ class Facts:
     sends to the topic or queue that this entity belongs to · ``elsewhere``: IDs sent to any entity ·
     ``drained``: when the entity was found empty, or None.
     """
-
-    __slots__ = (
-        "_derived",
-        "assignment_events",
-        "begins",
-        "by_id",
-        "dead",
-        "disruptions",
-        "down",
-        "drained",
-        "elsewhere",
-        "entity",
-        "flows",
-        "header",
-        "locks",
-        "name",
-        "origins",
-        "peeked",
-        "peeks",
-        "profile",
-        "received",
-        "receives",
-        "records",
-        "renewals",
-        "requests",
-        "sends",
-        "settled",
-        "settlements",
-        "txns",
-        "unfollowed",
-    )
 
     def __init__(self, header: Header, name: str, records: Iterable[Record]) -> None:
         self.header = header

@@ -108,8 +108,6 @@ class Lifetimes:
     seen and may have been accepted, the ones received first · ``get``: the lifetime of an ID, if it is
     followed."""
 
-    __slots__ = ("by_id", "delivered", "get", "left_out", "stored", "unseen")
-
     def __init__(self, facts: Facts) -> None:
         self.by_id: dict[str, Lifetime] = {}
         self.get = self.by_id.get

@@ -69,24 +69,6 @@ class Locks:
     what depends on more than one of them. ``given``: lock -> the delivery that gave it, its times filled in ·
     ``faulty``: whether anything ever was down."""
 
-    __slots__ = (
-        "_binding",
-        "_caching",
-        "_clients",
-        "_duration",
-        "_expire",
-        "_faults",
-        "_handoffs",
-        "_parting",
-        "_renewals",
-        "_skew",
-        "_stray",
-        "_upsets",
-        "facts",
-        "faulty",
-        "given",
-    )
-
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         profile = facts.profile

@@ -17,8 +17,6 @@ class Numbers:
     ``mask``: the greatest counter · ``half``: half of all counters · ``start``: the counter of each
     partition's first message, None where it is not known or the broker does not honour it."""
 
-    __slots__ = ("_flat", "_origins", "counters", "facts", "half", "mask", "start")
-
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.mask = (1 << facts.profile.counter_bits) - 1

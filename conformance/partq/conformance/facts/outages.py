@@ -6,9 +6,10 @@ up. Nothing here judges.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
+from itertools import accumulate, chain
 
-from partq.conformance.facts.index import FOREVER, Facts, Interval
+from partq.conformance.facts.index import Facts, Interval
 
 
 class Outages:
@@ -17,24 +18,14 @@ class Outages:
     ``none``: the history has no partition fault and no broker kill; then every answer is known.
     """
 
-    __slots__ = ("_all", "_dead", "_ends", "_latest", "_of", "_partitions", "_repairs", "_starts", "none")
-
     def __init__(self, facts: Facts) -> None:
         self.none = not facts.down and not facts.dead
         self._partitions = facts.entity.partitions
         self._dead = _Downtimes(facts.dead)
         self._of = {partition: _Downtimes(intervals) for partition, intervals in facts.down.items()}
-        self._all = sorted(
-            interval for intervals in (*facts.down.values(), facts.dead) for interval in intervals
-        )
-        self._starts = [interval.start for interval in self._all]
-        self._ends = sorted(interval.end for interval in self._all)
-        self._repairs = sorted(interval.certain_end for interval in self._all)
-        self._latest: list[int] = []
-        latest = -1
-        for interval in self._all:
-            latest = max(latest, interval.end)
-            self._latest.append(latest)
+        every = sorted(chain.from_iterable((*facts.down.values(), facts.dead)))
+        self._starts = [interval.start for interval in every]
+        self._latest = list(accumulate((interval.end for interval in every), max))
 
     def quiet(self, start: int, end: int) -> bool:
         """Whether everything certainly was up throughout."""
@@ -44,13 +35,6 @@ class Outages:
     def maybe_quiet(self, start: int, end: int) -> bool:
         """Whether everything may have been up at some instant: nothing certainly was down throughout."""
         return not self.some_certainly_down(start, end) and not self._dead.cover(start, end)
-
-    def between_repairs(self, time: int) -> tuple[int, int]:
-        """The interval without repairs around that instant: from the end of the last repair before it (-1:
-        none) to the beginning of the next."""
-        last, following = bisect_left(self._ends, time), bisect_left(self._repairs, time)
-        until = self._repairs[following] if following < len(self._repairs) else FOREVER
-        return self._ends[last - 1] if last else -1, until
 
     def certainly_up(self, partition: int, start: int, end: int) -> bool:
         """Whether the partition and the broker certainly were up throughout."""
@@ -85,8 +69,6 @@ class Outages:
 
 class _Downtimes:
     """Disjoint spans in order of time."""
-
-    __slots__ = ("_intervals", "_starts")
 
     def __init__(self, intervals: list[Interval]) -> None:
         self._intervals = intervals

@@ -20,8 +20,6 @@ class Placements:
     that had two numbers · ``names``: (top 16 bits, partition the broker named) -> the first such appearance ·
     ``unnumbered``: appearances without a number."""
 
-    __slots__ = ("clashes", "names", "numbers", "renumbered", "repeated", "unnumbered")
-
     def __init__(self, facts: Facts) -> None:
         self.numbers: dict[int, Observation] = {}
         self.clashes: list[tuple[Observation, Observation]] = []

@@ -33,7 +33,7 @@ def home(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
 
 
 def named(cfg: Config, seen: Delivery) -> tuple[bool, int | None]:
-    """The same by name and number alone."""
+    """As `home`, by name and number alone."""
     first = cfg.entity.partitions if cfg.subqueue and is_dead(seen.id) else 0
     if not cfg.profile.partitioned:
         return True, first

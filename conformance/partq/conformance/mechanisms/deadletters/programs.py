@@ -35,7 +35,7 @@ _REASONS: Final = ("poison", "poison", "spoilt")
 
 
 def _dead_letter(draft: Draft, client: str, *pick: int, **more: Any) -> None:
-    """The reason is mostly given."""
+    """Dead-letter a message, mostly with a reason."""
     reason = {} if draft.chance(5) else {"reason": _REASONS[draft.source.below(len(_REASONS))]}
     draft.add(client, DEAD_LETTER, pick=list(pick), **reason, **more)
 

@@ -52,7 +52,7 @@ def _pass(draft: Draft, by: int) -> None:
 
 
 def _over(draft: Draft) -> None:
-    """Its time ends before anybody asks; what was sent later is there."""
+    """Its time ends before any receive; later messages are there."""
     _send(draft, draft.client(), _SHORT)
     if draft.chance(2):
         phrases.send(draft)

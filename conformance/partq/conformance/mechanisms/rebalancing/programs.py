@@ -61,12 +61,12 @@ def send_round(name: str, keys: Sequence[str] = _KEYS, procs: Sequence[str] = ("
 
 
 def receive_all(*procs: str) -> list[Step]:
-    """Everything that each of the clients gets."""
+    """Each of the clients receives all it can get."""
     return [receive(proc, _EVERYTHING) for proc in procs]
 
 
 def complete_all(*procs: str) -> list[Step]:
-    """Everything that the clients hold is settled."""
+    """The clients complete all that they hold."""
     return [complete(proc, *range(_EVERYTHING)) for proc in procs]
 
 

@@ -84,7 +84,7 @@ def _race(draft: Draft) -> None:
 
 
 def _among_others(draft: Draft) -> None:
-    """What is sent while a message waits comes before it."""
+    """Messages sent while one waits come before it."""
     _schedule(draft, draft.client(), _SOON)
     for _ in range(1 + draft.source.below(3)):
         phrases.send(draft)

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from partq.conformance.facts.flow_timeline import (
@@ -39,7 +40,7 @@ from partq.conformance.facts.flow_timeline import (
     FlowTimeline,
     RebalanceEpisode,
 )
-from partq.conformance.facts.index import Facts
+from partq.conformance.facts.index import CALL, Facts
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 
@@ -150,7 +151,7 @@ class _Judge:
         return [assignment for assignment in assignments if assignment.state_at(time) is not None]
 
     def _first_event(self, after: int, before: int) -> Record | None:
-        at = bisect_right(self.events, after, key=_call)
+        at = bisect_right(self.events, after, key=CALL)
         return self.events[at] if at < len(self.events) and self.events[at].call < before else None
 
     def _take_over(self, loss: Change, watch: int, assignments: list[Assignment], standbys: set[str]) -> None:
@@ -168,7 +169,7 @@ class _Judge:
 
     def _heirs(self, assignment: Assignment, since: int) -> Iterator[Assignment]:
         assignments = self.timeline.assignments[assignment.partition]
-        at = bisect_left(assignments, since - self.skew, key=_begin)
+        at = bisect_left(assignments, since - self.skew, key=_BEGIN)
         return (other for other in assignments[at:] if other.flow != assignment.flow)
 
     def _reserve(self, loss: Change, watch: int, assignments: list[Assignment], judged: bool) -> None:
@@ -184,7 +185,7 @@ class _Judge:
 
     def _leaving(self, assignments: list[Assignment], after: int, before: int) -> Record | None:
         mine = {assignment.partition: assignment for assignment in assignments}
-        at = bisect_right(self.events, after, key=_call)
+        at = bisect_right(self.events, after, key=CALL)
         while at < len(self.events) and self.events[at].call < before:
             event = self.events[at]
             assignment = mine.get(event.args["partition"])
@@ -216,7 +217,7 @@ class _Judge:
         """Count each flow's partitions. False if a partition is not at rest with a flow."""
         given = True
         for partition, assignments in self.timeline.assignments.items():
-            at = bisect_left(assignments, episode.until, key=_begin)
+            at = bisect_left(assignments, episode.until, key=_BEGIN)
             last = assignments[at - 1] if at else None
             if at > 1 and assignments[at - 2].observed_end >= episode.until:
                 return False  # two owners
@@ -335,12 +336,7 @@ def _leaves(assignment: Assignment, event: Record) -> bool:
     return event.args["state"] == "unassigned" or event.args.get("flow") not in (None, assignment.flow)
 
 
-def _call(record: Record) -> int:
-    return record.call
-
-
-def _begin(assignment: Assignment) -> int:
-    return assignment.begin.call
+_BEGIN: Final = attrgetter("begin.call")
 
 
 SCREEN: Final = Screen(

@@ -37,8 +37,6 @@ class Sequencing:
     """All about one entity's numbers. ``wrong``: the partitions with a finding of SEQ-1, 2, 3, 5 or 6, whose
     numbers can't be relied upon. (On a non-partitioned entity: 0.)"""
 
-    __slots__ = ("facts", "numbers", "report", "shown", "wrong")
-
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.report = Report()
