@@ -2,7 +2,7 @@
 that were set aside; the others, which were looked at while blame was built, are measured beside them.
 
 Each mutant's programs are run until the judge rejects one; this is shrunk by «the judge rejects it», and
-blamed, with the history of the program as it was.
+blamed, with the history of the program as it was, both with the nodes that a single history has.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from partq.conformance.adapters.mutants import MUTANTS, open_mutant
+from partq.conformance.evaluation.decision import EVERY, TIME_LIMIT
 from partq.conformance.execution.runner import run
 from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import Judged, judge
@@ -75,14 +76,14 @@ def blamed(name: str) -> Blamed | None:
     broker = open_mutant(name)
 
     def rejected(program: Program) -> bool:
-        return judge(run(broker, program), 1.0).status is Judged.REJECTED
+        return judge(run(broker, program), TIME_LIMIT, nodes=EVERY.nodes).status is Judged.REJECTED
 
     for trace in range(TRACES):
         program = generate(mutant.profile, trace_seed(SEED, trace), length=LENGTH, lacks=broker.lacks())
         if rejected(program):
             history, whole = run(broker, shrink(program, rejected, STEPS)), run(broker, program)
             began = thread_time()
-            said = blame(history, whole=whole)
+            said = blame(history, TIME_LIMIT, nodes=EVERY.after, whole=whole)
             took = thread_time() - began
             alone = said.violated is not None
             return Blamed(name, mutant.breaks, said.candidates, alone, took)
