@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 CAMPAIGN := build/campaign
+CLASSES := build/spark-classes.jsa
+QUICK_JAVA := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:SharedArchiveFile=$(CURDIR)/$(CLASSES) -Xlog:disable
 TRACES ?= 20000
 SEED ?= 7
 PYTEST_ARGS ?=
@@ -29,8 +31,12 @@ run: $(STAMP) ## check the reference broker, then a Spark campaign of TRACES=200
 	status=0; tools/ensure-java $(BIN)/partq fuzz reference --traces $(TRACES) --seed $(SEED) \
 		--out $(CAMPAIGN) || status=$$?; $(BIN)/partq report $(CAMPAIGN); exit $$status
 
-test: $(STAMP) ## every test that needs no external server (PYTEST_ARGS=… for more options)
-	tools/ensure-java $(BIN)/pytest -n 2 --dist loadgroup -m "not server" $(PYTEST_ARGS)
+$(CLASSES): $(STAMP)
+	@mkdir -p build
+	-tools/ensure-java $(BIN)/python tools/spark-classes $@ >/dev/null
+
+test: $(STAMP) $(CLASSES) ## every test that needs no external server (PYTEST_ARGS=… for more options)
+	SPARK_SUBMIT_OPTS="$(QUICK_JAVA)" tools/ensure-java $(BIN)/pytest -n 2 --dist loadgroup -m "not server" $(PYTEST_ARGS)
 
 spec: $(STAMP) ## the TLA+ specification, checked by TLC and compared with the model
 	tools/ensure-tlc $(BIN)/partq spec check
