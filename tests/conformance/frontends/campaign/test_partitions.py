@@ -25,14 +25,18 @@ TRACE = """
 """
 
 
-def spread(text: str, profile: str = "azure-standard") -> Counter[tuple[int, bool]]:
+def spread(text: str, profile: str = "azure-standard", **settings: bool) -> Counter[tuple[int, bool]]:
     counted: Counter[tuple[int, bool]] = Counter()
-    _spread(counted, history(text, profile))
+    _spread(counted, history(text, profile, **settings))
     return counted
 
 
 def test_each_message_once_by_load_and_key() -> None:
     assert spread(TRACE) == {(1, True): 2, (2, False): 1}, "m4 was never shown, m9 never sent"
+
+
+def test_a_message_id_is_a_key_where_duplicates_are_detected() -> None:
+    assert spread("c0 send m1\nc1 peek 1 -> m1#9.0", duplicate_detection=True) == {(1, True): 1}
 
 
 def test_a_flat_entity_and_a_hidden_partition_count_nothing() -> None:

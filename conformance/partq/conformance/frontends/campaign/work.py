@@ -28,11 +28,11 @@ from partq.conformance.frontends.campaign.limits import TooMany, check_children,
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.frontends.campaign.programs import command_of, program_of
 from partq.conformance.history import History
+from partq.conformance.history.entities import settings_of
 from partq.conformance.oracle.judge import OVER_BUDGET
 from partq.conformance.verdict import Finding, Status
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, dumps
-from partq.model.messages import effective_key
 from partq.model.operations import ENV
 from partq.model.profiles import profile
 
@@ -361,12 +361,11 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
 
     Partitions have other names in every trace, so they are known by rank: 1 is the fullest of its trace.
     """
-    family = profile(history.header.profile)
-    keyed = {
-        message.id: effective_key(message, family.key_rule) is not None
-        for record in history.records
-        for message in record.args.get("messages", ())
-    }
+    family, keyed = profile(history.header.profile), dict[str, bool]()
+    for record in history.records:
+        entity = settings_of(history.header, record.entity) or family.default_entity
+        sent = record.args.get("messages", ())
+        keyed |= {message.id: family.key_of(message, entity) is not None for message in sent}
     places: dict[str, int] = {}
     for record in history.records:
         for delivery in record.messages:
