@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..state import Flows, State, position
-from .norm import Owner, handoff, moves, rebalance
+from .norm import GONE, Owner, handoff, moves, rebalance
 
 Steps = Iterator[tuple[Answer, State]]
 Change = tuple[int, str, str, int]
@@ -53,8 +53,7 @@ def may_be_untold(change: Change, action: Action) -> bool:
 
 def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
     """Whether the event reports that the flow handing the partition off has left."""
-    gone = all(action.flow != name for name, _ in flows.active + flows.standby)
-    return gone and action.state == "unbound" and flows.owner[p] == (action.flow, "paused")
+    return action.state == "unbound" and flows.owner[p] == (action.flow, GONE)
 
 
 def heard(state: State, flows: Flows, p: int, left: list[Change]) -> State:

@@ -25,6 +25,13 @@ NOBODY: Final = ""
 """The heir in a handoff whose new flow has left, without a standby. No source says whether such a handoff
 ends before the next rebalance."""
 
+GONE: Final = "gone"
+"""The state of a partition that a flow was handing off when it went, until that is told: a flow that comes
+back under its name is another one."""
+
+FLOWLESS: Final = ("unbound", GONE)
+"""The states in which a partition's flow has gone."""
+
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
 Handoff = tuple[str, int, int]
@@ -164,12 +171,12 @@ def inherited(flows: Flows, name: str, heir: tuple[str, str]) -> Flows:
 def left_behind(state: State, flows: Flows, name: str) -> dict[int, Owner]:
     """The partitions of a flow that is gone. One that it was handing off to another is due at once; where
     assignments are observed it is unbound until then from the event that tells so, if there is one."""
-    return {
-        p: (name, "unbound")
-        for p, pair in enumerate(flows.owner)
-        if pair == (name, "ready")
-        or (pair == (name, "paused") and (not state.cfg.observed or _to_nobody(flows, p)))
-    }
+    behind: dict[int, Owner] = {}
+    for p, pair in enumerate(flows.owner):
+        if pair in ((name, "ready"), (name, "paused")):
+            untold = state.cfg.observed and pair == (name, "paused") and not _to_nobody(flows, p)
+            behind[p] = (name, GONE if untold else "unbound")
+    return behind
 
 
 def _to_nobody(flows: Flows, p: int) -> bool:
@@ -340,7 +347,7 @@ def redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) ->
         pair = flows.owner[p]
         if name is None:
             changes[p] = None
-        elif pair is None or pair[1] == "unbound" or pair[0] == name:
+        elif pair is None or pair[1] in FLOWLESS or pair[0] == name:
             changes[p] = (name, "ready")
         else:
             changes[p] = (pair[0], "paused")
@@ -425,9 +432,9 @@ def changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int
         before = owner[p]
         if before == pair:
             continue
-        if before is not None and (pair is None or pair[0] != before[0] or before[1] == "unbound"):
+        if before is not None and (pair is None or pair[0] != before[0] or before[1] in FLOWLESS):
             unseen.append((p, before[0], "unassigned", latest))
-        if pair is not None:
+        if pair is not None and pair[1] != GONE:
             unseen.append((p, *pair, latest))
         owner[p] = pair
     events = tuple(unseen) if state.cfg.observed else ()

@@ -135,7 +135,8 @@ class _Judge:
             if bind.session is not None and bind.session.standby:
                 parting = self.timeline.first_parting(bind.session)
                 until = self.timeline.horizon if parting is None else parting.call
-                given = next(iter(self.timeline.assignments_of.get(bind.session.flow, ())), None)
+                its = self.timeline.assignments_of.get(bind.session.flow, ())
+                given = next((one for one in its if one.begin.call > bind.call), None)
                 if given is not None and given.begin.call + self.skew < until:
                     self._surplus_moved(bind, given.begin)
                 elif until > bind.ret + self.delay + self.timeline.grace + self.skew:
