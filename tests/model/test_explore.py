@@ -41,7 +41,7 @@ SIZES = [
     (scope("a", *BASIC, "abandon", "delete", "stale"), 15, 130),
     (scope("a-", *BASIC, "partition faults"), 2081, 16239),
     (scope("ab", *BASIC, "transactions", clients=1), 454, 3217),
-    (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 874, 8763),
+    (scope("a", *BASIC, "transactions", "partition faults", clients=1, freedoms=("early", "lag")), 898, 8771),
     (scope("a", *BASIC, "broker faults", "lost front ends", "peek", **FLAT), 1136, 14620),
     (scope("a", **SOLACE), 948, 8263),
 ]

@@ -48,7 +48,8 @@ def ids(state: State) -> list[str]:
 
 def test_a_transactional_send_needs_a_key() -> None:
     state = opened(prem())
-    assert answers(state, send("x", txn="t")) == [INVALID]
+    assert answers(state, send("x", txn="t")) == [INVALID, "ok"]
+    assert "ok" not in answers(after(state, send("x", txn="t")), txn("commit"))
     assert answers(state, send("x", key="k", txn="t")) == ["ok"]
     assert answers(opened(flat()), send("x", txn="t")) == ["ok"]
 
@@ -242,6 +243,7 @@ def test_a_commit_settles_nothing_by_a_lock_that_somebody_else_has_a_new_one_for
     assert explains(state, txn("commit"))
     assert not explains(again, txn("commit"))
     assert explains(again, txn("commit"), error="lock_lost")
+    assert not explains(after(again, advance(2 * D)), txn("commit"))
 
 
 def test_a_lock_refused_as_lost_in_a_transaction_settles_nothing_more() -> None:

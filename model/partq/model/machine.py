@@ -62,6 +62,7 @@ from . import mechanisms
 from .actions import ACTIVATE, BURY, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
 from .deadletters import norm as deadletters
+from .deferral import norm as deferral
 from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
@@ -168,7 +169,17 @@ def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism: Mechanism = delivery.receive if state.flows is None else rebalancing.receive
-    return mechanism(state, action, seen)
+    return _delivering(mechanism)(state, action, seen)
+
+
+def _delivering(mechanism: Mechanism) -> Mechanism:
+    """A delivery: what it does to open transactions that settle what it delivers."""
+
+    def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        for answer, after in mechanism(state, action, seen):
+            yield answer, transactions.received(state, after) if answer.messages else after
+
+    return run
 
 
 _NORMS: Final = mechanisms.parts(__package__, "norm").values()
@@ -181,6 +192,7 @@ _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "receive": _receive,
     **dict.fromkeys(settling.settlements(), _settle),
     **{op: mechanism for norm in _NORMS for op, mechanism in getattr(norm, "CLIENT_OPS", {}).items()},
+    "receive_deferred": _delivering(deferral.receive),
 }
 """Those that several mechanisms share; any other is in the table of its norm."""
 

@@ -229,7 +229,7 @@ class Scope:
             for p in (*range(self.partitions), NOWHERE):
                 part = [f"part {p}"] if p >= 0 else []
                 yield Group(
-                    self.footprint(*part, *flows, proc=c),
+                    self.footprint(*part, *flows, *txns, proc=c),
                     partial(self._receives, c, p),
                 )
                 if "peek" in self.operations:

@@ -230,8 +230,9 @@ class Txn(NamedTuple):
     """An open transaction. ``part``, ``key``: pinned by its first send; ``locks_in``: the partition it
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
     ``cancels``: (partition, message) of what is scheduled and to be cancelled.
-    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to. ``used``: the instant of the last
-    operation that was accepted in it (without a clock 0)."""
+    ``tainted``: the broker may refuse to commit it; ``doomed``: it has to; ``outlived``: a message that it
+    settles was delivered again. ``used``: the instant of the last operation that was accepted in it (without
+    a clock 0)."""
 
     name: str
     proc: str
@@ -243,6 +244,7 @@ class Txn(NamedTuple):
     cancels: tuple[tuple[int, str], ...] = ()
     tainted: bool = False
     doomed: bool = False
+    outlived: bool = False
     used: int = 0
 
 

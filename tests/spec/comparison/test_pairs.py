@@ -10,6 +10,7 @@ from test_tlc import needs_tlc
 
 from partq.model.delivery import norm as delivery
 from partq.model.locks.norm import takings
+from partq.model.rebalancing import norm as rebalancing
 from partq.model.settling import norm as settling
 from partq.model.state import Entry, State
 from partq.spec import MODULES
@@ -79,6 +80,19 @@ def test_a_fault_planted_in_the_specification_is_found(tmp_path: Path) -> None:
     assert isinstance(found, Difference)
     assert found.only == "TLA+"
     assert "complete c1 m1/1 -> ok" in found.path
+
+
+def test_that_a_handoff_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_tlc()
+    pair = PAIRS["two flows"]
+    small = replace(pair, spec=replace(pair.spec, keys=("a",)), model=replace(pair.model, messages=("a",)))
+    monkeypatch.setattr(rebalancing, "handoff_time", lambda state: (state.now, state.now))
+
+    found = compare(small).difference
+
+    assert found is not None
+    assert (found.label, found.only) == ("handoff partition 1 -> time over", "TLA+")
+    assert found.path[-1] == "rebalance" and "receive c1 -> m1" in found.path
 
 
 def histories(name: str) -> Explained:

@@ -12,9 +12,10 @@ from ..state import State
 
 
 def _groups(scope: Bounds) -> Iterator[Group]:
+    txns = ["txns"] if scope.transacts else []
     for c in scope.consumers:
         for p in range(scope.partitions):
-            yield Group(scope.footprint(f"part {p}", proc=c), partial(_by_number, c, p))
+            yield Group(scope.footprint(f"part {p}", *txns, proc=c), partial(_by_number, c, p))
 
 
 def _by_number(c: str, p: int, state: State, sent: int) -> Iterator[Action]:

@@ -79,7 +79,7 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
         yield failure(BROKEN_TXN), refused
     if is_unfit(state, action):
         yield from ((failure(INVALID), refused),) if anywhere else ()
-        if seen is not None and seen.status == Outcome.OK:  # found out at the commit
+        if anywhere if seen is None else seen.status == Outcome.OK:  # found out at the commit
             yield OK, doomed(state, txn)
         if not may_be_enlisted(state, action):
             return
@@ -256,7 +256,8 @@ def may_enlist(state: State, txn: Txn, places: list[Place]) -> bool:
 
 @clause("TXN-5")
 def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) -> State:
-    """The state in which these messages are settled at the end of the transaction."""
+    """The state in which these messages are settled at the end of the transaction: so no fault before has
+    ended their locks."""
     settles = list(txn.settles)
     for p, index in places:
         entry = state.parts[p].log[index]
@@ -265,7 +266,8 @@ def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) 
         settled = (action.op, p, entry.number, token)
         if settled not in settles:
             settles.append(settled)
-        state = put(state, p, index, entry._replace(lock=lock._replace(txn=txn.name)))
+        held = entry._replace(lock=lock._replace(txn=txn.name, shaken=False), upsets=0)
+        state = put(state, p, index, held)
     first = places[0][0] if txn.locks_in is None else txn.locks_in
     return with_txn(state, txn.name, _used(state, txn)._replace(locks_in=first, settles=tuple(settles)))
 
@@ -300,20 +302,19 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ended(state, action, seen)
         return
     out = any(not is_up(state, p) for p in parts_of(txn))
+    barred = txn.doomed or not settles_by_its_locks(state, txn)
     if _may_fail(state, txn, out) or not _all_waiting(state, txn, action):
         yield failure(BROKEN_TXN), rolled_back(state, txn)
-        if not txn.doomed:
+        if not barred:
             yield from _refused_in_passing(state, txn, out)
     elif seen is not None and seen.status == Outcome.ERROR:
         for after in _after_lost_lock(state, txn, state.now + action.slack):
             yield failure(BROKEN_TXN), after
     serves = not out or (state.cfg.serving and stores_in_service(state, txn))
-    if serves and not txn.doomed:
-        reach = None if seen is None else state.now + action.slack
-        for before in _without_new_locks(state, txn, reach):
-            for after in sent(before, txn, action.slack, seen is None):
-                for cancelled in _cancelled(settled(after, txn), txn, action):
-                    yield OK, with_txn(cancelled, txn.name, None)
+    if serves and not barred:
+        for after in sent(state, txn, action.slack, seen is None):
+            for cancelled in _cancelled(settled(after, txn), txn, action):
+                yield OK, with_txn(cancelled, txn.name, None)
 
 
 def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
@@ -343,25 +344,30 @@ def stores_in_service(state: State, txn: Txn) -> bool:
     return all(is_up(state, send.part) for send in txn.sends)
 
 
-def _without_new_locks(state: State, txn: Txn, reach: int | None) -> Iterator[State]:
-    """The states in which nobody else holds what the transaction settles: locks given anew meanwhile have
-    ended by themselves (by ``reach``; None: that is a step of its own)."""
-    if settles_by_its_locks(state, txn):
-        yield state
-    elif reach is not None:
-        for after in lost(state, _locked_anew(state, txn)[0], reach):
-            yield from _without_new_locks(after, txn, reach)
-
-
 @guard("RCV-6", "RCV-8")
 def settles_by_its_locks(state: State, txn: Txn) -> bool:
-    """Whether nothing that the transaction settles was locked anew meanwhile, for somebody else."""
-    return not _locked_anew(state, txn)
+    """Whether nothing that the transaction settles was delivered again meanwhile."""
+    return not txn.outlived
 
 
-def _locked_anew(state: State, txn: Txn) -> list[Place]:
-    found = _locks_of(state, txn)
-    return [place for place, lock, token in found if place and lock is not None and lock.token != token]
+def received(before: State, after: State) -> State:
+    """The state after a delivery: what was delivered again no open transaction settles."""
+    for txn in after.txns:
+        if not txn.outlived and _is_outlived(before, after, txn):
+            after = with_txn(after, txn.name, txn._replace(outlived=True))
+    return after
+
+
+def _is_outlived(before: State, after: State, txn: Txn) -> bool:
+    """Whether a message that the transaction settles has another lock now, or was deleted."""
+    for _, p, number, token in txn.settles:
+        was, now = before.parts[p], after.parts[p]
+        if now is not was and find_number(was, number) is not None:
+            index = find_number(now, number)
+            lock = None if index is None else now.log[index].lock
+            if index is None or (lock is not None and lock.token not in (None, token)):
+                return True
+    return False
 
 
 def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | None, str]]:
@@ -375,7 +381,7 @@ def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | Non
 
 def _may_fail(state: State, txn: Txn, out: bool) -> bool:
     """Whether something came in between the commit and what it is to do."""
-    return out or txn.tainted or txn.doomed or not _all_held(state, txn)
+    return out or txn.tainted or txn.doomed or txn.outlived or not _all_held(state, txn)
 
 
 def _all_held(state: State, txn: Txn) -> bool:

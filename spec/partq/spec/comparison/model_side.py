@@ -8,6 +8,7 @@ refusal may have is `Answer.errors`, and compared nowhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -24,9 +25,7 @@ FOUND_OUT: Final = ("release", "reset", "forget", "lapse")
 by the operation that finds it out."""
 
 
-def graph_of(
-    scope: Scope, max_tries: int, silent: frozenset[str] = frozenset(FOUND_OUT), limit: int = 50_000
-) -> Graph:
+def graph_of(scope: Scope, max_tries: int, limit: int = 50_000) -> Graph:
     """The graph of a scope, in which a message is sent once, whatever the answer. ``max_tries``: a lock
     begins only while the delivery count is below that.
 
@@ -40,11 +39,32 @@ def graph_of(
         for action in _asked(scope, place):
             for answer, after in steps(state, action):
                 if _is_within(action, answer, after, max_tries):
-                    label = SILENT if action.op in silent else label_of(action, answer, state, turns)
+                    label = SILENT if action.op in FOUND_OUT else label_of(action, answer, state, turns)
                     ended = place.ended or (bool(state.txns) and not after.txns)
                     yield label, Place(after, place.sent + (action.op == "send"), ended)
+        for label, after in _times_over(state):
+            yield label, place._replace(state=after)
 
-    return explored(Place(*scope.start, False), successors, limit)
+    return explored(Place(_with_handoff_times(scope.start.state), 0, False), successors, limit)
+
+
+def _with_handoff_times(state: State) -> State:
+    """The state of a broker whose handoffs wait. The delay is over at once, for it ends at any moment."""
+    if state.flows is None:
+        return state
+    entity = replace(state.cfg.entity, rebalance_delay=0, max_handoff=1)
+    return state._replace(cfg=replace(state.cfg, untimed=False, entity=entity))
+
+
+def _times_over(state: State) -> Iterator[tuple[str, State]]:
+    """Handoffs that are not due end with their time. The clock stands still: each has a time of its own."""
+    flows = state.flows
+    for p, waiting in enumerate(flows.handoff if flows is not None else ()):
+        if flows is not None and waiting is not None and waiting[1] > state.now:
+            due = (*flows.handoff[:p], (waiting[0], state.now, waiting[2]), *flows.handoff[p + 1 :])
+            over = state._replace(flows=flows._replace(handoff=due))
+            for _, after in steps(over, Action("handoff", partition=p)):
+                yield f"handoff partition {p + 1} -> time over", after
 
 
 class Place(NamedTuple):
@@ -57,11 +77,12 @@ class Place(NamedTuple):
 
 
 def _asked(scope: Scope, place: Place) -> Iterator[Action]:
-    """What is asked for: what the scope has, one transaction, in an ended one what it had open, and, where
-    there are settlements with former locks, of each message that is stored."""
+    """What is asked for: what the scope has (settlements wherever the lock is: a dead broker refuses them),
+    one transaction, in an ended one what it had open, and, where there are settlements with former locks, of
+    each message that is stored."""
     for action in scope.actions(Node(place.state, place.sent)):
         if action.op != "begin" or not place.ended:
-            yield action
+            yield action._replace(only=None) if action.locks else action
     if place.ended and not place.state.txns:
         for op in ("commit", "rollback"):
             yield Action(op, PRODUCER, txn=TXN)
@@ -89,7 +110,7 @@ def _never_given(scope: Scope, state: State) -> Iterator[Action]:
                 scope.consumers, ("complete", "abandon"), (None, *(one.name for one in state.txns))
             ):
                 if op in scope.operations:
-                    yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), txn=txn, only=p)
+                    yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), txn=txn)
 
 
 def _is_within(action: Action, answer: Answer, after: State, max_tries: int) -> bool:

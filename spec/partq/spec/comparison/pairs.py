@@ -27,17 +27,16 @@ from .spec_side import SpecScope
 SIDES: Final = ("TLA+", "model")
 
 NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
-    "how long locks, delays and handoffs last, and so that a handoff waits (there is no clock)": (),
+    "how long locks, delays and handoffs last (there is no clock)": (),
     "which error a refusal has": (),
     "numbers, where graphs are not equal, and their roll-over": ("gaps",),
     "answers of several messages, batches, requests that settle two locks": ("batches", "pairs"),
     "messages with two keys": (),
     "locks by which another client settles": ("shared locks",),
     "requests refused in passing, and an unbind of a flow that is gone answered ok": ("busy", "gone"),
-    "front ends that fetch early, or are lost; kills": ("caches", "frontend", "kill"),
+    "front ends that are lost; kills": ("frontend", "kill"),
     "the end of a drain": ("drain",),
-    "commits that show late, and numbers before the commit": ("lag", "early"),
-    "transactions with peeks, faults or deletes; peeks with faults": (),
+    "transactions with faults or deletes": (),
     "scheduled messages": ("schedule", "cancellation", "past", "reroute"),
     "the maximum delivery count, and the dead-letter queue": ("dead letter", "buries"),
     "deferred messages": ("defer",),
@@ -114,12 +113,19 @@ def _label_of(pair: Pair) -> Callable[[str, Any], str | None]:
 
 def _asked(one: Instance, state: Function) -> str | None:
     """None for what the model's scopes do not ask for: settling what is not stored."""
-    if one.name in ("CompleteRejected", "AbandonRejected", "TxnCompleteRejected"):
+    if one.name in _ABOUT_STORED:
         known = state["msg"][one.arguments[1] - 1]
         return one.name if known["at"] in ("ready", "cached", "locked") else None
     return one.name
 
 
+_ABOUT_STORED: Final = (
+    "CompleteRejected",
+    "AbandonRejected",
+    "TxnCompleteRejected",
+    "CompleteFails",
+    "AbandonFails",
+)
 _AZURE: Final = ("partitioned", "numbers", "expiry")
 _SOLACE: Final = ("partitioned", "flows")
 _ENDLESS: Final = 9
@@ -201,6 +207,53 @@ PAIRS: Final[Mapping[str, Pair]] = {
             Grade.TRACES,
             "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
             silent=("expire .*",),
+            smallest={"keys": ("a",)},
+        ),
+        Pair(
+            "lag",
+            "What a commit stores is numbered early and shows late, to one who peeks.",
+            SpecScope(
+                _AZURE,
+                ("a",),
+                ("transaction", "peek"),
+                ("lag", "early"),
+                partitions=1,
+                clients=1,
+                max_tries=0,
+            ),
+            _model(
+                "a",
+                partitions=1,
+                clients=1,
+                operations=("peek", "transactions"),
+                freedoms=("lag", "early"),
+            ),
+            Grade.TRACES,
+            "when it is numbered, and when it shows, nobody sees",
+            silent=("appear.*", "number.*"),
+            dropped=("receive .*",),
+            left_out="locks",
+        ),
+        Pair(
+            "caches",
+            "A front end fetches two messages of one key early.",
+            SpecScope((*_AZURE, "caches"), ("a", "a"), partitions=1, clients=1),
+            _model(
+                "a", "a", partitions=1, clients=1, operations=("receive", "complete", "expire", "prefetch")
+            ),
+            Grade.TRACES,
+            "in the model front ends fetch again what came back only when it shows",
+            silent=("prefetch .*", "expire .*"),
+        ),
+        Pair(
+            "peek in an outage",
+            "A client peeks at two messages while partitions go down and come up.",
+            SpecScope(_AZURE, ("a", "b"), ("peek", "outage"), clients=1, max_tries=0),
+            _model("a", "b", clients=1, operations=("peek", "partition faults")),
+            Grade.BISIMILAR,
+            "the model remembers which partitions were used",
+            dropped=("receive .*",),
+            left_out="locks",
             smallest={"keys": ("a",)},
         ),
         Pair(

@@ -230,6 +230,6 @@ LABELS: Final[Mapping[str, str]] = {
     "Takeover": "unbind {c} -> ok",
     "Rebalance": "rebalance",
     "Handoff": "handoff {p}",
-    "HandoffTimeout": "handoff {p}",
+    "HandoffTimeout": "handoff {p} -> time over",
 }
 """The labels of each action's instances."""
