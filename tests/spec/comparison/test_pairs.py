@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from test_tlc import needs_tlc
 
+from partq.model import machine
 from partq.model.delivery import norm as delivery
 from partq.model.locks.norm import takings
 from partq.model.rebalancing import norm as rebalancing
 from partq.model.settling import norm as settling
 from partq.model.state import Entry, State
+from partq.model.transactions import norm as transactions
 from partq.spec import MODULES
 from partq.spec.comparison.equivalence import Difference
 from partq.spec.comparison.explaining import Explained, explained
@@ -80,6 +82,38 @@ def test_a_fault_planted_in_the_specification_is_found(tmp_path: Path) -> None:
     assert isinstance(found, Difference)
     assert found.only == "TLA+"
     assert "complete c1 m1/1 -> ok" in found.path
+
+
+def test_that_a_dead_broker_has_to_answer_with_an_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_tlc()
+    monkeypatch.setattr(machine, "_MAY_BE_EMPTY", frozenset())
+
+    found = compare(PAIRS["kill"]).difference
+
+    assert found == (("broker_kill",), "receive c1 -> nothing", "TLA+", "")
+
+
+def test_that_what_was_let_pass_is_committed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_tlc()
+    monkeypatch.setattr(transactions, "doomed", transactions.tainted)
+
+    found = compare(PAIRS["keyless in a transaction"]).difference
+
+    sent = "send m1 in the transaction -> ok"
+    assert found == (("begin -> ok", sent), "commit -> ok", "model", "")
+
+
+def test_that_a_commit_settles_by_a_lock_that_was_given_anew_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs_tlc()
+    monkeypatch.setattr(transactions, "received", lambda before, after: after)
+
+    found = compare(PAIRS["transactions in an outage"]).difference
+
+    assert found is not None
+    assert (found.label, found.only) == ("commit -> ok", "model")
+    assert found.path.count("receive c1 -> m1") == 2
 
 
 def test_that_a_handoff_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

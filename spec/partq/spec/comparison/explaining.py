@@ -76,7 +76,7 @@ def explained(spec: SpecScope, family: str, modules: Path = MODULES) -> Explaine
         frozenset([shown(state, edge) for edge in out if not _tells_of_a_lock(every[edge[0]].name, state)])
         for state, out in zip(graph.states, graph.edges, strict=True)
     ]
-    return _walked(Graph(graph.states, edges), _start(spec, family))
+    return _walked(Graph(graph.states, edges), _start(spec, family), "busy" in spec.freedoms)
 
 
 def _tells_of_a_lock(action: str, state: Function) -> bool:
@@ -97,7 +97,7 @@ def _start(spec: SpecScope, family: str) -> State:
     return initial(like, entity, None, 0, frozenset(), untimed=int(known.flows), **options)
 
 
-def _walked(graph: Graph, start: State) -> Explained:
+def _walked(graph: Graph, start: State, busy: bool) -> Explained:
     every = sorted({step for out in graph.edges for step, _ in out if step != SILENT}, key=repr)
     first = _Node(settled(graph, {0}), _left_to_itself({start}))
     before: dict[Any, tuple[Any, Any] | None] = {first: None}
@@ -106,7 +106,7 @@ def _walked(graph: Graph, start: State) -> Explained:
     for node in waiting:  # grows while it is walked
         after = after_of(graph, node.spec)
         for step in _tried(every, after, graph.states[min(node.spec)]):
-            model = _after(node.model, step)
+            model = _after(node.model, step, busy)
             if bool(model) != (step in after):
                 path = (*way_to(before, node), step)
                 return Explained(len(before), counts[True], counts[False], path, "model" if model else "TLA+")
@@ -118,8 +118,8 @@ def _walked(graph: Graph, start: State) -> Explained:
     return Explained(len(before), counts[True], counts[False])
 
 
-def _after(states: frozenset[State], step: Shown) -> set[State]:
-    action = step.action._replace(slack=AGES)
+def _after(states: frozenset[State], step: Shown, busy: bool) -> set[State]:
+    action = step.action._replace(slack=AGES, calm=busy)
     return {after for state in states for after in explain(state, action, step.observed)}
 
 

@@ -25,9 +25,9 @@ FOUND_OUT: Final = ("release", "reset", "forget", "lapse")
 by the operation that finds it out."""
 
 
-def graph_of(scope: Scope, max_tries: int, limit: int = 50_000) -> Graph:
+def graph_of(scope: Scope, max_tries: int, busy: bool = False, limit: int = 50_000) -> Graph:
     """The graph of a scope, in which a message is sent once, whatever the answer. ``max_tries``: a lock
-    begins only while the delivery count is below that.
+    begins only while the delivery count is below that. ``busy``: any request may be refused in passing.
 
     Raises `OverflowError` for more than ``limit`` states.
     """
@@ -37,7 +37,7 @@ def graph_of(scope: Scope, max_tries: int, limit: int = 50_000) -> Graph:
     def successors(place: Place) -> Iterator[tuple[str, Place]]:
         state = place.state
         for action in _asked(scope, place):
-            for answer, after in steps(state, action):
+            for answer, after in steps(state, action._replace(calm=busy)):
                 if _is_within(action, answer, after, max_tries):
                     label = SILENT if action.op in FOUND_OUT else label_of(action, answer, state, turns)
                     ended = place.ended or (bool(state.txns) and not after.txns)

@@ -33,10 +33,9 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
     "answers of several messages, batches, requests that settle two locks": ("batches", "pairs"),
     "messages with two keys": (),
     "locks by which another client settles": ("shared locks",),
-    "requests refused in passing, and an unbind of a flow that is gone answered ok": ("busy", "gone"),
-    "front ends that are lost; kills": ("frontend", "kill"),
+    "an unbind of a flow that is gone answered ok": ("gone",),
     "the end of a drain": ("drain",),
-    "transactions with faults or deletes": (),
+    "transactions with deletes; kills with transactions, front ends that fetch early, or flows": (),
     "scheduled messages": ("schedule", "cancellation", "past", "reroute"),
     "the maximum delivery count, and the dead-letter queue": ("dead letter", "buries"),
     "deferred messages": ("defer",),
@@ -87,7 +86,8 @@ def compare(pair: Pair, modules: Path = MODULES, whole: bool = False) -> Compare
     """
     label = _label_of(pair)
     spec = relabelled(spec_side.graph_of(pair.spec, _asked, modules), label)
-    model = relabelled(model_side.graph_of(pair.model, pair.spec.max_tries), label)
+    busy = "busy" in pair.spec.freedoms
+    model = relabelled(model_side.graph_of(pair.model, pair.spec.max_tries, busy), label)
     smallest = minimal(spec).size, minimal(model).size
     paths = explained(replace(pair.spec, **({} if whole else pair.smallest)), pair.model.profile, modules)
     return Compared(pair, (spec.size, model.size), smallest, _difference(pair, spec, model), paths)
@@ -210,6 +210,32 @@ PAIRS: Final[Mapping[str, Pair]] = {
             smallest={"keys": ("a",)},
         ),
         Pair(
+            "transactions in an outage",
+            "A transaction sends and settles while its partition goes down and comes up.",
+            SpecScope(
+                _AZURE, ("a",), ("transaction", "stale", "outage"), partitions=1, clients=1, max_tries=1
+            ),
+            _model(
+                "a",
+                partitions=1,
+                clients=1,
+                operations=("receive", "complete", "expire", "stale", "transactions", "partition faults"),
+            ),
+            Grade.TRACES,
+            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            silent=("expire .*",),
+        ),
+        Pair(
+            "keyless in a transaction",
+            "A message without a key is refused in a transaction, or let pass until the commit.",
+            SpecScope(_AZURE, ("-",), ("transaction", "stale"), clients=1, max_tries=1),
+            _model("-", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")),
+            Grade.TRACES,
+            "the model keeps nothing of what was let pass",
+            silent=("expire .*",),
+            smallest={"partitions": 1},
+        ),
+        Pair(
             "lag",
             "What a commit stores is numbered early and shows late, to one who peeks.",
             SpecScope(
@@ -229,7 +255,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
                 freedoms=("lag", "early"),
             ),
             Grade.TRACES,
-            "when it is numbered, and when it shows, nobody sees",
+            "a refused send in a transaction that may be over the model has roll it back later, too",
             silent=("appear.*", "number.*"),
             dropped=("receive .*",),
             left_out="locks",
@@ -246,6 +272,16 @@ PAIRS: Final[Mapping[str, Pair]] = {
             silent=("prefetch .*", "expire .*"),
         ),
         Pair(
+            "kill",
+            "Locks of a message while the broker is killed and started.",
+            SpecScope(_AZURE, ("a",), ("kill", "stale"), clients=1, max_tries=1),
+            _model("a", clients=1, operations=("receive", "complete", "expire", "stale", "broker faults")),
+            Grade.TRACES,
+            "what a fault did to a lock the model decides by a move of its own, the specification "
+            "when it shows",
+            silent=("expire .*",),
+        ),
+        Pair(
             "peek in an outage",
             "A client peeks at two messages while partitions go down and come up.",
             SpecScope(_AZURE, ("a", "b"), ("peek", "outage"), clients=1, max_tries=0),
@@ -255,6 +291,24 @@ PAIRS: Final[Mapping[str, Pair]] = {
             dropped=("receive .*",),
             left_out="locks",
             smallest={"keys": ("a",)},
+        ),
+        Pair(
+            "lost on the way",
+            "A client peeks while front ends are lost and the broker is killed; any request may be refused.",
+            SpecScope(
+                _AZURE,
+                ("a",),
+                ("peek", "frontend", "kill"),
+                ("busy",),
+                partitions=1,
+                clients=1,
+                max_tries=0,
+            ),
+            _model("a", partitions=1, clients=1, operations=("peek", "lost front ends", "broker faults")),
+            Grade.TRACES,
+            "what a fault did to a cursor the model decides by a move of its own",
+            dropped=("receive .*", "frontend_lost p"),
+            left_out="locks, and the producer's front end",
         ),
         Pair(
             "two flows",

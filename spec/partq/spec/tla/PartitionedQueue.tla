@@ -230,10 +230,8 @@ ReceiveAndDelete(c, m) ==
     /\ txn' = DoomedBy(m)
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
-\* RCV-5 MAY: nothing, though messages exist.
-ReceiveNothing(c) ==
-    /\ running
-    /\ Nothing("receive", c, 0, "nothing")
+\* RCV-5 MAY: nothing, though messages exist; also of a broker that is down.
+ReceiveNothing(c) == Nothing("receive", c, 0, "nothing")
 
 \* The broker is down, or busy, or a partition is down: a receive asks them all
 \* (of ROUTE-7 the readings speak for sends by key and for settlements alone).
@@ -301,7 +299,7 @@ AbandonRejected(c, m, t) ==
 
 \* The partition, or the broker, is down, or busy: nothing happens.
 SettlingFails(op, c, m, t) ==
-    /\ HeldBy(c, m, t)
+    /\ HeldBy(c, m, t) \/ (Offers("stale") /\ ~running)
     /\ ~Serves(msg[m].part) \/ MayBeBusy
     /\ Nothing(op, c, m, "refused")
 
@@ -395,14 +393,16 @@ Peek(c, ms) ==
                      !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
     /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
 
-\* PEEK-4, PEEK-5: nothing, because nothing is left beyond the cursor.
+\* PEEK-4, PEEK-5: nothing, because nothing is left beyond the cursor; or the broker is
+\* down, and nobody was asked.
 PeekNothing(c) ==
     /\ Offers("peek")
-    /\ running
-    /\ \E from \in CursorsOf(c) :
-        /\ NothingBeyond(from)
-        /\ cursor' = [ cursor EXCEPT ![c] = from ]
-    /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
+    /\ \/ /\ running
+          /\ \E from \in CursorsOf(c) :
+                /\ NothingBeyond(from)
+                /\ cursor' = [ cursor EXCEPT ![c] = from ]
+          /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
+       \/ ~running /\ UNCHANGED peekVars
     /\ Record(history, Said("peek", c, 0, "nothing"))
     /\ UNCHANGED << faultVars, logVars, home, txn, flowVars >>
 
@@ -448,7 +448,7 @@ TxnSendLetPass(m) ==
     /\ running /\ Down # Partitions
     /\ ~Valid(m) \/ (Partitioned /\ ~HasKey(m))
     /\ msg' = [ msg EXCEPT ![m] = Empty("pending") ]
-    /\ txn' = [ txn EXCEPT !.doomed = TRUE ]
+    /\ txn' = [ txn EXCEPT !.doomed = TRUE, !.doubt = TRUE ]
     /\ Record(SendSeen(history, m, "enlisted", {}), Said("txn send", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 

@@ -26,9 +26,10 @@ Live == Accepted \ (history.consumed \cup history.buried
                      \cup { m \in history.over : ~HeldLock(m) })
 
 \* Reading "Peeking": certainly live and visible.  What a transaction sent may lag
-\* until one of its messages has been seen; what is in a partition that is down is
-\* not seen.
-Visibly(m) == /\ m \in history.deal.sends => history.deal.seen
+\* until one of its messages has been seen; what is in a partition, or a broker, that is
+\* down is not seen.
+Visibly(m) == /\ history.alive
+              /\ m \in history.deal.sends => history.deal.seen
               /\ PlaceOf(m).part \notin history.outage
 
 \* Scheduled messages that nobody cancelled and whose time has come: they may have been
@@ -186,13 +187,13 @@ InTheWay ==
     ELSE ShownPartitions(answer'.m) \subseteq history.outage
 
 \* An operation in the transaction that nothing stands in the way of but a fault: nothing
-\* befell the transaction before, and what it is to commit may be committed.
+\* befell the transaction before, and what it is to commit may be committed (else the
+\* broker may have found that out, and rolled it back).
 Untroubled ==
     /\ history.deal.state = "open" /\ ~history.deal.trouble
     /\ answer'.op = "txn cancel" => answer'.m \in CertainlyVisible
     /\ answer'.op \in TxnSettlements \cup { "txn cancel" } => answer'.m \notin history.deal.settles
-    /\ answer'.op = "commit" => \A m \in history.deal.sends :
-            m \notin TwoKeys /\ (Partitioned => Keyed(m))
+    /\ \A m \in history.deal.sends : m \notin TwoKeys /\ (Partitioned => Keyed(m))
 
 \* ROUTE-7 (A): "faults are isolated: operations on other partitions go on": a send,
 \* a settlement, a commit or a rollback is refused only while some partition is down, and

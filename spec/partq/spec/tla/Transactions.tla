@@ -36,7 +36,7 @@ Ended == txn.state \in { "committed", "rolled back" }
 
 Pending == { m \in Messages : msg[m].at = "pending" }
 Settling == { m \in Messages : msg[m].settling }
-Involved == { msg[m].part : m \in Pending \cup Settling } \ {NoPartition}
+Involved == ({ msg[m].part : m \in Pending \cup Settling } \cup {txn.part}) \ {NoPartition}
 
 \* TXN-1: a transactional send needs a key.  (A name of its own, for Bugs to replace.)
 HasKey(m) == Keyed(m)

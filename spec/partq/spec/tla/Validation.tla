@@ -241,9 +241,6 @@ OneDeletion ==
     /\ E.count # -1 => \/ msg[E.m].count = E.count
                        \/ MayTurnOutLost(E.m) /\ E.count \in LostCounts(E.m)
 
-\* A broker that is down may be said to have nothing.
-FoundNothing == ReceiveNothing(E.who) \/ (~running /\ Idle)
-
 \* Reading "Peeking": as it was before the last lock ran out or was given up.
 PeekCount(m, n) ==
     \/ n = msg[m].count
@@ -252,8 +249,6 @@ PeekCount(m, n) ==
 OnePeek ==
     /\ Peek(E.who, In(E.ms))
     /\ \A i \in DOMAIN E.ms : E.counts[i] # -1 => PeekCount(E.ms[i], E.counts[i])
-
-PeekedNothing == PeekNothing(E.who) \/ (~running /\ Idle)
 
 \* Mixed with a keyless message: either verdict.
 OneSend ==
@@ -441,10 +436,10 @@ Taken ==
       [] E.op = "txn send invalid" -> TxnSendsInvalid \/ TxnSendsRefused
       [] E.op = "receive" -> OneDelivery
       [] E.op = "delete" -> OneDeletion
-      [] E.op = "receive nothing" -> FoundNothing
+      [] E.op = "receive nothing" -> ReceiveNothing(E.who)
       [] E.op = "receive fails" -> ReceiveFails(E.who)
       [] E.op = "peek" -> OnePeek
-      [] E.op = "peek nothing" -> PeekedNothing
+      [] E.op = "peek nothing" -> PeekNothing(E.who)
       [] E.op = "peek fails" -> PeekFails(E.who)
       [] E.op \in { "complete", "abandon" } -> OneSettlement \/ SettledAnyhow
       [] E.op \in { "txn complete", "txn abandon" } -> OneSettlement
