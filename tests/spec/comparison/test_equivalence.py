@@ -72,6 +72,16 @@ def test_a_choice_made_earlier_is_the_same_by_traces_and_not_bisimilar() -> None
     found = bisimilar(EARLY, LATE, SIDES)
 
     assert found is not None and "different moments" in found.why
+    assert (found.path, found.label) == ((), "a")
+    assert found.after == ((("b",), ("c",)), (("b", "c"),)), "what each side may do then"
+
+
+def test_a_choice_is_told_where_it_is_made_however_late_it_shows() -> None:
+    early = graph("0 x 1", "1 a 2", "1 a 3", "2 b 1", "3 c 1")
+    late = graph("0 x 1", "1 a 2", "2 b 1", "2 c 1")
+    found = bisimilar(early, late, SIDES)
+
+    assert found is not None and (found.path, found.label) == (("x",), "a")
 
 
 def test_traces_that_differ_are_told_by_the_shortest() -> None:

@@ -5,11 +5,15 @@ If they are not, the shortest path to a difference is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, Final, NamedTuple
 
 from .graphs import SILENT, Edge, Graph, Key, path_to, paths
+
+Successors = tuple[tuple[str, ...], ...]
+"""Of each of several states the labels of its edges."""
 
 
 class Grade(StrEnum):
@@ -22,13 +26,17 @@ class Grade(StrEnum):
 
 class Difference(NamedTuple):
     """Where two graphs part: after the steps of ``path``, which both can take, ``label`` can be taken on the
-    side ``only`` alone, or (no label) what comes after differs."""
+    side ``only`` alone, or (no side) what comes after it differs. ``after``: for each side, what may follow
+    in each of the states that it leads to."""
 
     path: tuple[str, ...]
     label: str = ""
     only: str = ""
     why: str = ""
+    after: tuple[Successors, Successors] | None = None
 
+
+_EARLIER: Final = "the traces are the same, but a choice is made at different moments"
 
 Sides = tuple[str, str]
 """The names of the two graphs."""
@@ -108,20 +116,32 @@ def bisimilar(one: Graph, other: Graph, sides: Sides) -> Difference | None:
 
 
 def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
-    """Traces are equal, and yet a choice is made earlier on one side: the shortest way to where."""
-    shift, seen, waiting = len(one.states), {(0, 0)}, [(0, 0, ())]
-    deepest: tuple[str, ...] = ()
-    for left, right, way in waiting:  # grows while it is walked
-        deepest = way
-        for label, target in sorted(one.edges[left]):
-            meets = [there for other_label, there in other.edges[right] if other_label == label]
-            if any(blocks[target] == blocks[there + shift] for there in meets):
-                continue
-            for there in meets:
-                if (target, there) not in seen:
-                    seen.add((target, there))
-                    waiting.append((target, there, (*way, label)))  # type: ignore[arg-type]
-    return Difference(deepest, why="the traces are the same, but a choice is made at different moments")
+    """Traces are equal, and yet a choice is made earlier on one side: the shortest way to where, and what
+    may follow on each side."""
+    shift, start = len(one.states), (0, 0)
+    before: dict[Any, tuple[Any, Any] | None] = {start: None}
+    waiting = [start]
+    for left, right in waiting:  # grows while it is walked
+        for label in sorted({label for label, _ in one.edges[left] | other.edges[right]}):
+            mine, theirs = _led_to(one, left, label), _led_to(other, right, label)
+            after = _offers(one, mine), _offers(other, theirs)
+            if after[0] != after[1]:
+                return Difference(way_to(before, (left, right)), label, why=_EARLIER, after=after)
+            for pair in product(mine, theirs):
+                alike = _offers(one, pair[:1]) == _offers(other, pair[1:])
+                if alike and pair not in before and blocks[pair[0]] != blocks[pair[1] + shift]:
+                    before[pair] = (left, right), label
+                    waiting.append(pair)
+    raise AssertionError("these graphs are bisimilar")
+
+
+def _led_to(graph: Graph, state: int, label: Any) -> list[int]:
+    return sorted(target for by, target in graph.edges[state] if by == label)
+
+
+def _offers(graph: Graph, states: Iterable[int]) -> Successors:
+    """What may follow in these states, each once."""
+    return tuple(sorted({tuple(sorted({label for label, _ in graph.edges[state]})) for state in states}))
 
 
 def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:

@@ -194,7 +194,9 @@ def _show_pairs(done: Sequence[Compared]) -> None:
 
 
 def _show_difference(one: Compared) -> None:
-    """Where a pair parts: the way there, and what one side alone can do then."""
+    """Where a pair parts: the way there, and what one side alone, or each, can do then."""
+    from partq.spec.comparison.pairs import SIDES
+
     parted, out = one.difference, output()
     if one.explained.path:
         out.print(Text(f"{one.pair.name}: histories differ", style="bold red"))
@@ -206,8 +208,12 @@ def _show_difference(one: Compared) -> None:
     out.print(Text(f"{one.pair.name} differ", style="bold red"))
     for number, label in enumerate(parted.path, start=1):
         out.print(f"  {number:3} {label}", markup=False)
-    what = f"{len(parted.path) + 1:3} {parted.label}: {parted.only} alone" if parted.label else "   "
-    out.print(f"  {what} {parted.why}".rstrip(), markup=False)
+    what = f"{len(parted.path) + 1:3} {parted.label}" if parted.label else "   "
+    whose = f": {parted.only} alone" if parted.label and parted.only else ""
+    out.print(f"  {what}{whose} {parted.why}".rstrip(), markup=False)
+    for side, states in zip(SIDES, parted.after or (), strict=False):
+        for may in states:
+            out.print(f"      then in the {side}: {', '.join(may) or 'nothing'}", markup=False)
 
 
 app = typer.Typer(
