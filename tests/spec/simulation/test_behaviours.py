@@ -8,7 +8,7 @@ import pytest
 from executables import write_executable
 from test_tlc import needs_tlc
 
-from partq.spec.checking.manifest import read_manifest
+from partq.spec.checking.manifest import Expected, read_manifest
 from partq.spec.simulation.behaviours import Order, is_goal, is_traced, traces
 from partq.spec.simulation.itf import SUFFIX, TRACES, Trace, read_file, write_trace
 from partq.spec.tools.tlc import NoTrace, read_walk
@@ -65,6 +65,21 @@ def test_equal_seeds_give_equal_walks_and_no_walk_idles() -> None:
         assert 2 <= len(trace.states) <= 13
         pairs = zip(said(trace), said(trace)[1:], strict=False)
         assert not [pair for pair in pairs if pair == ("receive nothing", "receive nothing")]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("BugAnyOrder", "Action property RCV_3 .*is violated"),
+        ("BugNumberTwice", "SEQ_1"),
+    ],
+)
+def test_a_walk_that_breaks_a_property_is_no_trace(wrong: str, why: str) -> None:
+    needs_tlc()
+    scope = CHECKS[wrong]._replace(expected=Expected.HOLDS, breaks="")
+
+    with pytest.raises(NoTrace, match=why):
+        traces(Order(scope, number=200))
 
 
 @pytest.fixture

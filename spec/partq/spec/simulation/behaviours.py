@@ -126,11 +126,8 @@ def _walks_by_tlc(order: Order, folder: Path) -> Behaviours:
 
 
 def _configured(one: Check, folder: Path, next: str) -> tuple[Path, Path]:
-    """`TRACED` and the check's configuration for it, in that folder: TLC looks for both in one. Of a walk
-    nothing is checked."""
+    """`TRACED` and the check's configuration for it, in that folder: TLC looks for both in one."""
     traced = one.configuration._replace(init="TracedInit", steps=next)
-    if not is_goal(one):
-        traced = traced._replace(invariants=(), properties=())
     module, configuration = folder / TRACED.name, folder / f"{one.name}.cfg"
     module.write_bytes(TRACED.read_bytes())
     configuration.write_text(text(traced), encoding="utf-8")

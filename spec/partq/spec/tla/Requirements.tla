@@ -178,7 +178,7 @@ ROUTE_6 == [][ /\ answer'.op \in SendOps \cup BatchOps /\ answer'.out = "refused
 \* A fault may be the reason: a partition is down that the operation may need, or
 \* (ROUTE-8) all of them.
 NeedsDown(ms) == \E m \in ms : MayBeAmong(history, m, history.outage)
-InTheWay ==
+OwnMayBeDown ==
     IF answer'.op \in SendOps \cup BatchOps \cup TxnSendOps
     THEN \E m \in answer'.ms : IF Keyed(m) THEN NeedsDown({m}) ELSE history.outage = Partitions
     ELSE IF answer'.op \in { "commit", "rollback" }
@@ -204,7 +204,7 @@ ROUTE_7 == [][ /\ \/ answer'.op \in SendOps \cup BatchOps \cup Settlements
                   \/ answer'.op \in TxnOps /\ Untroubled
                /\ answer'.out = "refused"
                /\ history.alive /\ ~May("busy")
-               => history.outage # {} /\ InTheWay ]_ghostVars
+               => history.outage # {} /\ OwnMayBeDown ]_ghostVars
 
 \* ROUTE-8 (A): "no partition up: an error, nothing stored", at a commit as at a send;
 \* nothing is settled then, either.

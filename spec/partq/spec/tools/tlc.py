@@ -120,10 +120,10 @@ def walks(
     timeout: float | None = None,
     library: Path = MODULES,
 ) -> list[list[Function]]:
-    """So many random behaviours of so many steps, as their states. What the configuration asks to check is
-    not. Equal seeds give equal ones, by one version of TLC.
+    """So many random behaviours of so many steps, as their states, each checked by all that the configuration
+    asks about. Equal seeds give equal ones, by one version of TLC.
 
-    Raises `NoTrace`, `ToolMissing`.
+    Raises `NoTrace`, also where one breaks what is checked, and `ToolMissing`.
     """
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
         words = ["-workers", "1", "-simulate", f"file={folder}/walk,num={number}"]
@@ -213,7 +213,7 @@ def _messages(output: str) -> Iterator[tuple[str, str]]:
 
 def _reason(output: str, told: Sequence[str], ended: bool) -> str:
     """Why there is no answer, in one line: where the parser was stuck, else what TLC said."""
-    wrong = re.search(r"(?:Semantic errors|Parse Error|\*\*\* Errors).*?(?=@!@!@|\Z)", output, re.S)
+    wrong = re.search(r"(?:Parse Error|\*\*\* Errors).*?(?=@!@!@|\Z)", output, re.S)
     said = wrong[0] if wrong else " ".join(told)
     if not said and not ended:
         said = "TLC ended early: " + _MESSAGE.sub("", output)[-300:]
