@@ -90,7 +90,7 @@ def test_that_a_dead_broker_has_to_answer_with_an_error_is_found(monkeypatch: py
 
     found = compare(PAIRS["kill"]).difference
 
-    assert found == (("broker_kill",), "receive c1 -> nothing", "TLA+", "")
+    assert found == Difference(("broker_kill",), "receive c1 -> nothing", "TLA+")
 
 
 def test_that_what_was_let_pass_is_committed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_that_what_was_let_pass_is_committed_is_found(monkeypatch: pytest.Monkey
     found = compare(PAIRS["keyless in a transaction"]).difference
 
     sent = "send m1 in the transaction -> ok"
-    assert found == (("begin -> ok", sent), "commit -> ok", "model", "")
+    assert found == Difference(("begin -> ok", sent), "commit -> ok", "model")
 
 
 def test_that_a_commit_settles_by_a_lock_that_was_given_anew_is_found(
