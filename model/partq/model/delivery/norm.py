@@ -128,7 +128,7 @@ def explained(
 
 @guard("RCV-12")
 def may_exceed(state: State) -> bool:
-    """Whether more messages may come than requested. A rule forbids it for partitioned entities only: they
+    """Whether more messages may come than requested. A rule bars it for partitioned entities only: they
     must not behave differently from others."""
     return not state.cfg.profile.partitioned or state.cfg.profile.flows
 
