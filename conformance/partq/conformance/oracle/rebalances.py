@@ -1,8 +1,7 @@
-"""Which distributions of partitions a rebalance may have chosen, where assignment events tell of them.
+"""The distributions of partitions that a rebalance may have chosen, where assignment events are recorded.
 
-A rebalance may choose any even distribution; of a dozen partitions there are too many to try. The events to
-come leave one or two flows for each partition.
-"""
+A rebalance may choose any even distribution, and a dozen partitions have too many to try. The events to come
+leave one or two flows for each partition."""
 
 from __future__ import annotations
 

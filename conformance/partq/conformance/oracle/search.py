@@ -1,12 +1,11 @@
-"""The guided search: an order of a history's effects that the model explains, or the certainty that there is
+"""The guided search: finds an order of a history's effects that the model explains, or proves that there is
 none.
 
-Depth first. At each node the effects that may come next are tried in the order of their estimates; what may
-be left out, and what the broker does by itself, is tried last, when nothing else fits: so hidden choices are
-made as late as an observation needs them. Nodes whose every continuation failed are remembered; the way
-straight through is not. A search that is given a patience jumps back where it is stuck (`backjumping`). The
-budget is a clock: at its end the answer is that there is none.
-"""
+It is depth first. At each node the effects that may come next are tried in the order of their estimates.
+Effects that may be left out, and the broker's own moves, are tried last, when nothing else fits, so that
+hidden choices are made as late as an observation needs them. Nodes whose every continuation failed are
+remembered, but not those on the straight way through. A search with a patience jumps back where it is stuck
+(`backjumping`). When the budget is spent, the answer is that there is none."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from partq.model.state import FOREVER, State
 
 
 class Outcome(StrEnum):
-    """What a search found."""
+    """The answer of a search."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -42,9 +41,9 @@ class Outcome(StrEnum):
 
 
 class Found(NamedTuple):
-    """``path``: the records of the longest explained order. ``stuck``: the effects that could come next and
-    are not explained. ``allowed``: what the model would have answered to the first of these. ``visited``:
-    nodes. ``concerned``: of each stuck effect the messages that it is about."""
+    """The answer, with what a report needs. ``path``: the records of the longest explained order. ``stuck``:
+    the effects that could come next and are not explained. ``allowed``: the model's answers to the first of
+    these. ``visited``: number of nodes. ``concerned``: the messages of each stuck effect."""
 
     outcome: Outcome
     path: tuple[int, ...]
@@ -59,7 +58,7 @@ Tell = Callable[[int, int], None]
 
 
 def untold(explained: int, effects: int) -> None:
-    """Progress is not reported."""
+    """Reports no progress."""
 
 
 TOLD: Final = 64
@@ -72,9 +71,9 @@ _Key = tuple[int, State, bool, Receivings]
 
 
 class _Node(NamedTuple):
-    """``done``: the effects placed, as bits. ``busy``: whether a refusal was taken for a passing one.
-    ``first``, ``due``: pointers into the orders of calls and of returns, behind which all is done.
-    ``receivings``: how far unseen receives have got."""
+    """A state and the effects placed so far. ``done``: these effects, as bits. ``busy``: whether a refusal
+    was taken for a passing one. ``first``, ``due``: indexes into the orders of calls and of returns;
+    everything before them is done. ``receivings``: the progress of unseen receives."""
 
     done: int
     state: State
@@ -85,13 +84,13 @@ class _Node(NamedTuple):
 
     @property
     def key(self) -> _Key:
-        """What nodes that go on equally have in common."""
+        """What nodes with the same continuations have in common."""
         return self.done, self.state, self.busy, self.receivings
 
 
 class _Progress(NamedTuple):
-    """How many certain effects the way has explained since the last jump, since how many visited nodes, and
-    at which node."""
+    """How many certain effects the way has explained since the last jump, and the node, and number of visited
+    nodes, at which it last did."""
 
     explained: int
     since: int
@@ -106,10 +105,10 @@ UNTRUE: Final = frozenset({"REB-1", "REB-5", "REB-6", "REB-7", "REB-11", "REB-13
 
 
 class Search:
-    """One search for one history. ``deadline``: when it gives up, by `thread_time`. ``limit``: how many
-    nodes it visits at the most. ``hasty``: of the places of a message only the likely one is tried, so that
-    nothing but the acceptance counts. ``patience``: after so many nodes without progress it jumps back.
-    ``tell``: called now and then with how far it has come."""
+    """One search for one history. ``deadline``: the `thread_time` at which it gives up. ``limit``: the most
+    nodes that it visits. ``hasty``: only the likely place of each message is tried, so that nothing but an
+    acceptance counts. ``patience``: after so many nodes without progress it jumps back. ``tell``: called now
+    and then with the progress."""
 
     def __init__(
         self,
@@ -193,7 +192,7 @@ class Search:
             self.longest, self.furthest = placed[:], node
 
     def _back(self, levels: list[Level[_Node]], placed: list[int | None]) -> Choice | None:
-        """Jump back to where the effect may be explained by which the next one has to take place, or what
+        """Jump back to where the next effect that has to take place may be explained, or an effect that
         certainly comes before it."""
         node = self.progress.node or levels[0].node
         if node.due == len(self.by_return):
@@ -210,7 +209,7 @@ class Search:
         return choice
 
     def _explained(self, node: _Node) -> int:
-        """How many of the effects that certainly took place are done: the others may always come later."""
+        """How many of the effects that certainly took place are done; the others may always come later."""
         return (node.done & self.certain).bit_count()
 
     def _over(self) -> bool:
@@ -220,12 +219,12 @@ class Search:
         return late or (self.limit is not None and self.visited >= self.limit)
 
     def _goes_on(self) -> bool:
-        """Whether one more state may be visited; it is counted."""
+        """Count one more visited state; whether the budget allows it."""
         self.visited += 1
         return not self._over()
 
     def _advanced(self, node: _Node) -> _Node:
-        """The node with its pointers moved past what is done."""
+        """The node with its indexes moved past the effects that are done."""
         done, first, due = node.done, node.first, node.due
         while first < len(self.by_call) and done >> self.by_call[first] & 1:
             first += 1
@@ -234,11 +233,11 @@ class Search:
         return _Node(done, node.state, node.busy, first, due, node.receivings)
 
     def _horizon(self, node: _Node) -> int:
-        """The instant by which the next effect takes place: the earliest return still to come."""
+        """The instant by which the next effect has to take place: the earliest pending return."""
         return self.effects[self.by_return[node.due]].ret if node.due < len(self.by_return) else FOREVER
 
     def _choices(self, node: _Node) -> Iterator[Choice]:
-        """Every way to go on, the most likely first."""
+        """Every continuation, the most likely first."""
         horizon = self._horizon(node)
         candidates = self._candidates(node, horizon)
         for n in candidates:
@@ -300,7 +299,7 @@ class Search:
                 yield from self._foretold(n, self._after(node, n, after))
 
     def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
-        """What the unseen receive may take next."""
+        """The next messages that the unseen receive may take."""
         for after in moves(node.state, n, self.effects[n], node.receivings, horizon):
             done = node.done | 1 << n if after.ended else node.done
             taken = _Node(done, after.state, node.busy, node.first, node.due, after.receivings)
@@ -316,7 +315,7 @@ class Search:
             yield from self._timers(node, horizon, effect.call)
 
     def _ways(self, effect: Effect, n: int) -> Iterator[Effect]:
-        """The effect in each partition where it may have been."""
+        """The effect in each partition in which it may have taken place."""
         places = self.guidance.places[n]
         for p in places[:1] if self.hasty else places:
             yield effect._replace(action=effect.action._replace(only=p))
@@ -324,14 +323,14 @@ class Search:
             yield effect
 
     def _foretold(self, n: int | None, node: _Node) -> Iterator[Choice]:
-        """The choice, if the events to come tell of what the broker did."""
+        """The choice, if it agrees with the assignment events to come."""
         flows = node.state.flows
         untrue = not UNTRUE.isdisjoint(node.state.cfg.waived)
         if flows is None or not flows.unseen or untrue or self.foretold.agrees(flows, node.done):
             yield n, node
 
     def _timers(self, node: _Node, horizon: int, late: int = 0) -> Iterator[Choice]:
-        """The broker left to itself until one of its timers ended, or until ``late``, ns."""
+        """The state after the broker alone moved until one of its timers ended, or until ``late``, ns."""
         targets = None
         if node.state.cfg.observed and node.state.flows is not None:
             even = node.state.forbids("REB-12")

@@ -1,8 +1,7 @@
-"""What may have struck the messages of an excerpt, or taken them unseen: the faults and unknown receives of a
-long history, indexed by time, so that an excerpt costs as much as it holds.
+"""The faults and unknown receives of a long history, indexed by time: they may have struck the messages of an
+excerpt, or taken them unseen. An excerpt so costs as much as it holds.
 
-Which messages an excerpt is about is not known here.
-"""
+Nothing here knows which messages an excerpt is about."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ _BEGUN: Final = frozenset(UNDOES.values())
 
 
 class _Span(NamedTuple):
-    """A fault or repair: it matters to what was there between ``start`` and ``end``, ns. ``n``: its place.
-    ``where``: the name of its partition; None: the whole broker, or a client's connection."""
+    """A fault or repair, which matters to messages that were there between ``start`` and ``end``, ns. ``n``:
+    its index. ``where``: the name of its partition; None: the whole broker, or a client's connection."""
 
     start: int
     end: int
@@ -31,8 +30,8 @@ class _Span(NamedTuple):
 
 
 class Faults:
-    """The faults and repairs of a history. What began after an excerpt is left out with its repair, what was
-    over before it, too."""
+    """The faults and repairs of a history. An excerpt leaves out a fault that began after it, with its
+    repair, and one that was over before it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         spans = sorted(_spans(records))
@@ -75,7 +74,7 @@ def _spans(records: Sequence[Record]) -> Iterator[_Span]:
 
 
 class Takings:
-    """The receives of unknown outcome, of each mode."""
+    """The receives of unknown outcome, by mode."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._modes: list[list[tuple[int, int]]] = []

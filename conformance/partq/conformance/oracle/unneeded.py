@@ -1,14 +1,13 @@
-"""Transitions of a model's graph that no history needs, so that nobody can see that they are visited.
+"""Transitions of a model's graph that no history needs, so that no client can tell whether they are visited.
 
-A history shows what clients did and were answered, and faults. It does not show the broker's own moves, nor
-what partitions and locks are called in the model. So two transitions may look the same for good, and a move
-may make no difference that anybody ever sees. `unneeded` finds such transitions: without all of them the
-graph still explains every history of a program that it explains with them, with no more unseen moves.
+A history shows the operations of clients, their answers, and faults. It shows neither the broker's own moves
+nor the model's names of partitions and locks. So two transitions may always look the same, and a move may
+make no observable difference. `unneeded` finds such transitions: without all of them the graph still explains
+every history of a program that it explains with them, with no more unseen moves.
 
-All walks are gone through at once with the explanations of what they show: paths that look the same (a
-visible transition is explained by one like it, an unseen move by any number of moves, but by no more of them
-than the walk has made so far). Names are matched as they first appear, as in `graph_coverage`.
-"""
+All walks are explored at once, each with every explanation of what it shows. Paths look the same if each
+visible transition has a counterpart, and each unseen move any number of them, but no more in all than the
+walk has made so far. Names are matched by their first appearance, as in `graph_coverage`."""
 
 from __future__ import annotations
 
@@ -36,8 +35,9 @@ Names = tuple[tuple[Any, Any], ...]
 
 
 class _Witness(NamedTuple):
-    """One way to explain what was shown so far. ``parts``: the partitions that were shown. ``locks``: those
-    that it calls otherwise (None: it does not know them any more). ``spared``: unseen moves done without."""
+    """One explanation of what was shown so far. ``parts``: the partitions that were shown. ``locks``: those
+    with another name in it (None: one that it no longer knows). ``spared``: the unseen moves that it does
+    without."""
 
     node: int
     parts: Names
@@ -50,8 +50,8 @@ _Place = tuple[int, Known, frozenset[_Witness]]
 
 
 class _Look(NamedTuple):
-    """What a history shows of a transition: ``fixed`` whatever things are called; partitions and locks by
-    name, ``asked`` by a client, ``given`` by the broker."""
+    """What a history shows of a transition. ``fixed``: the part without names. ``asked``: the partitions and
+    locks that a client names; ``given``: those that the broker names."""
 
     fixed: tuple[Any, ...]
     parts: tuple[Any, ...]
@@ -67,9 +67,9 @@ def unneeded(survey: Survey, passed: Collection[Edge], limit: int = MOST) -> set
 
 
 class _Search:
-    """Walks through the graph, breadth first, with all explanations that do ``without`` some transitions.
-    Where none of them is left, one more transition is needed: one that goes on with an explanation, or else
-    those that the walk took."""
+    """A breadth-first walk through the graph with all explanations ``without`` some transitions. Where no
+    explanation is left, one more transition is needed: one that continues an explanation, otherwise those
+    that the walk took."""
 
     def __init__(self, survey: Survey, without: set[Edge]) -> None:
         self.survey = survey
@@ -81,14 +81,15 @@ class _Search:
         self.held = [self._held(node.state) for node in survey.graph.nodes]
 
     def run(self, limit: int) -> bool:
-        """Whether all walks were gone, anew when some of them turn out to be needed; at the limit it
-        gives up."""
+        """Whether every walk was explored, starting anew when some transitions turn out to be needed; it
+        gives up at the limit."""
         while (ended := self._is_explained(limit)) is None:
             pass
         return ended
 
     def _is_explained(self, limit: int) -> bool | None:
-        """Whether all walks were gone and explained. None: some were not, and are needed from now on."""
+        """Whether every walk was explored and explained. None: one was not, and its transitions are needed
+        from now on."""
         start: _Place = (0, Known(), frozenset({_Witness(0, (), (), 0)}))
         came: dict[_Place, tuple[_Place, Edge] | None] = {start: None}
         waiting = deque([start])
@@ -113,7 +114,7 @@ class _Search:
         return False if waiting else explained
 
     def _repaired(self, edge: Edge, witnesses: frozenset[_Witness]) -> frozenset[_Witness]:
-        """The explanations after one more transition, with one of those left out that is needed for it."""
+        """The explanations after one more transition, with one of those left out that it needs."""
         looks, found = self.looks[edge], set[Edge]()
         for one in witnesses if edge.action.op not in INTERNAL else ():
             for answer in self.edges[one.node]:
@@ -131,7 +132,7 @@ class _Search:
         return frozenset()
 
     def _way(self, came: Mapping[_Place, tuple[_Place, Edge] | None], place: _Place) -> Iterator[Edge]:
-        """The transitions of the walk that led there, backwards."""
+        """The transitions of the walk to this point, the last first."""
         step = came[place]
         while step is not None:
             yield step[1]
@@ -153,7 +154,8 @@ class _Search:
         return frozenset(seen for one in ways for seen in self._seen_as(edge.target, one))
 
     def _next(self, edge: Edge, witnesses: frozenset[_Witness]) -> Iterator[_Witness]:
-        """They wait while the walk makes a move that is not seen, and else do what looks the same."""
+        """The explanations that wait while the walk makes an unseen move, or else make a transition that
+        looks the same."""
         for one in witnesses:
             if edge.action.op in INTERNAL:
                 yield one._replace(spared=min(one.spared + 1, SPARED))
@@ -216,7 +218,7 @@ class _Search:
         return () if flows is None else flows.owner
 
     def _held(self, state: State) -> set[str | None] | None:
-        """The locks that a client may still name; None: any."""
+        """The locks that a client may still name; None: any lock."""
         if "stale" in self.scope.operations:
             return None
         return {

@@ -1,10 +1,9 @@
-"""Receives of unknown outcome: what they may have taken that no client saw.
+"""Receives of unknown outcome, and the messages that they may have taken without any client seeing them.
 
-A front end asks each partition by itself, and hands a flow one message after the other. So such a receive is
+A front end asks each partition separately, and hands a flow one message after the other. So such a receive is
 a series of moves, each at an instant of its own, and none of them has to happen. Searches make them last,
-where an observation needs them, and visit a node for each: there is no bound on how many are tried but the
-search's own.
-"""
+where an observation needs them, and visit a node for each; only the search's own budget bounds how many are
+tried."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State, ra
 
 
 class Receiving(NamedTuple):
-    """How far an unseen receive has got. ``effect``: its number. ``room``: how many more messages it may
-    take. ``asked``: the partitions that have answered, as bits; with flows always none."""
+    """The progress of an unseen receive. ``effect``: its number. ``room``: how many more messages it may
+    take. ``asked``: the partitions that have answered, as bits; always none with flows."""
 
     effect: int
     room: int
@@ -37,8 +36,8 @@ Receivings = tuple[Receiving, ...]
 
 
 class Moved(NamedTuple):
-    """After a move of an unseen receive: how far all of them have got, whether this one has come to its end,
-    and the state."""
+    """The result of one move of an unseen receive: the progress of all unseen receives, whether this one has
+    ended, and the state."""
 
     receivings: Receivings
     ended: bool
@@ -51,7 +50,7 @@ def is_unseen(effect: Effect) -> bool:
 
 
 def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon: int) -> Iterator[Moved]:
-    """Each next move of the receive, the effect with number ``n``, by ``horizon`` (ns)."""
+    """Each next move of the receive, which is the effect with number ``n``, by ``horizon`` (ns)."""
     known = next((one for one in receivings if one.effect == n), Receiving(n, effect.action.max))
     others = tuple(one for one in receivings if one.effect != n)
     every = sum(1 << p for p in range_of(state, effect.action.entity))
@@ -64,7 +63,7 @@ def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon:
 
 
 def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Receiving, State]]:
-    """What one more partition, or with flows one more message, adds."""
+    """The moves of one more partition or, with flows, of one more message."""
     at_once = known.room if state.flows is None else 1
     for p in range_of(state, action.entity):
         if known.asked >> p & 1:
@@ -88,7 +87,7 @@ def _answers(state: State, p: int, action: Action, room: int) -> Iterator[tuple[
 
 
 def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset[int]) -> list[Messages]:
-    """The oldest messages of these statuses, as brokers hand them out: as many as there is room for, then
+    """The oldest messages with these statuses, in delivery order: as many as there is room for, then
     fewer."""
     answer: Messages = ()
     for entry in state.parts[p].log:
@@ -104,8 +103,8 @@ def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset
 def _every(
     state: State, p: int, action: Action, room: int, sofar: Messages = (), first: int = 0
 ) -> Iterator[tuple[Messages, State]]:
-    """Every answer of up to ``room`` messages more than those ``sofar``, from place ``first`` in the log on;
-    what the model does not explain it does not explain with more messages either."""
+    """Every answer that extends those ``sofar`` by up to ``room`` messages, from place ``first`` in the log
+    on. Where the model does not explain an answer, it does not explain a longer one either."""
     log = state.parts[p].log
     for index in range(first, len(log)):
         for delivery in _deliveries(state, log[index], action):
@@ -117,9 +116,9 @@ def _every(
 
 
 def _deliveries(state: State, entry: Entry, action: Action) -> list[Delivery]:
-    """The ways in which the message may have been taken: none while it is locked, else one for each count
-    that faults may have left it. Those that take time, too, need not be told apart: the new lock may have
-    begun as early as the last unseen one."""
+    """The ways in which the message may have been taken: none while it is locked, otherwise one for each
+    delivery count that faults may have left. Ways that take time need not be told apart: the new lock may
+    have begun as early as the last unseen one."""
     reach = state.now + action.slack
     if entry.status != LAGGING and not takings(state, entry, reach):
         return []
@@ -130,5 +129,5 @@ def _deliveries(state: State, entry: Entry, action: Action) -> list[Delivery]:
 
 
 def _counts(state: State, entry: Entry) -> range:
-    """The counts that a message which no client holds may have by faults alone."""
+    """The delivery counts that a message without a lock may have through faults alone."""
     return range(entry.tries, min(entry.tries + entry.upsets, state.cfg.limit) + 1)

@@ -1,6 +1,6 @@
-"""Which mechanisms a history makes use of: it breaks no rule of one that it does not use, and where the
-profile is silent about one that it uses, it is not judged. The TLA+ specification follows no sends to which
-one matters. How one is used its `reading` says."""
+"""The mechanisms that a history uses. It cannot break a rule of one that it does not use, and is not judged
+where the profile is silent about one that it uses. The TLA+ specification follows no sends to which one
+matters. How a mechanism is used its `reading` says."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def uses() -> Mapping[str, Use]:
 
 
 def unmet(history: History) -> frozenset[str]:
-    """The rules that the history cannot break: those of a mechanism that nothing in it uses."""
+    """The rules that the history cannot break: those of mechanisms that nothing in it uses."""
     entities, records = history.header.entities.values(), history.records
     used = {
         mechanism
