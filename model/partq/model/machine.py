@@ -56,6 +56,7 @@ how a broker breaks its rules (`departures`); this file only dispatches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from . import mechanisms
@@ -169,17 +170,13 @@ def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
 
 def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
     mechanism: Mechanism = delivery.receive if state.flows is None else rebalancing.receive
-    return _delivering(mechanism)(state, action, seen)
+    return _delivered(mechanism, state, action, seen)
 
 
-def _delivering(mechanism: Mechanism) -> Mechanism:
-    """A delivery: what it does to open transactions that settle what it delivers."""
-
-    def run(state: State, action: Action, seen: Observed | None) -> Steps:
-        for answer, after in mechanism(state, action, seen):
-            yield answer, transactions.received(state, after) if answer.messages else after
-
-    return run
+def _delivered(mechanism: Mechanism, state: State, action: Action, seen: Observed | None) -> Steps:
+    """A delivery, with what it does to open transactions that settle what it delivers."""
+    for answer, after in mechanism(state, action, seen):
+        yield answer, transactions.received(state, after) if answer.messages else after
 
 
 _NORMS: Final = mechanisms.parts(__package__, "norm").values()
@@ -192,7 +189,7 @@ _CLIENT_OPS: Final[dict[str, Mechanism]] = {
     "receive": _receive,
     **dict.fromkeys(settling.settlements(), _settle),
     **{op: mechanism for norm in _NORMS for op, mechanism in getattr(norm, "CLIENT_OPS", {}).items()},
-    "receive_deferred": _delivering(deferral.receive),
+    "receive_deferred": partial(_delivered, deferral.receive),
 }
 """Those that several mechanisms share; any other is in the table of its norm."""
 

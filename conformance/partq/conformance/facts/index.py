@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import ByEntity, settings_of, whole_of
+from partq.conformance.history.entities import ByEntity, entity_of, whole_of
 from partq.model.messages import Delivery, Message
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -150,7 +150,7 @@ class Facts:
         self.name = name
         self.records: tuple[Record, ...] = tuple(records)
         self.profile: Profile = profile(header.profile)
-        self.entity: Entity = settings_of(header, name) or self.profile.default_entity
+        self.entity: Entity = entity_of(header, name)
         self.sends: list[Sent] = []
         self.requests: list[Record] = []
         self.by_id: dict[str, list[Sent]] = {}

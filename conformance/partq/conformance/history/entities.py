@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from partq.conformance.history.record import Header, History, Record
 from partq.model.operations import DEAD_LETTER, DRAINED, OPS, Outcome
-from partq.model.profiles import Entity
+from partq.model.profiles import Entity, profile
 
 DEAD_LETTERS: Final = "/$DeadLetterQueue"
 """What the name of a dead-letter queue ends with, behind that of its queue."""
@@ -121,6 +121,11 @@ def _homes(records: Iterable[Record]) -> dict[str, str]:
         for shown in record.messages
         if shown.lock is not None and OPS[record.op].delivers
     }
+
+
+def entity_of(header: Header, name: str) -> Entity:
+    """The entity's settings: what the header says of it, otherwise what is usual for the profile."""
+    return settings_of(header, name) or profile(header.profile).default_entity
 
 
 def settings_of(header: Header, name: str) -> Entity | None:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
-from partq.conformance.history.entities import ByEntity, settings_of
+from partq.conformance.history.entities import ByEntity, entity_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle import effects as taking_apart
@@ -143,7 +143,7 @@ class EntityReading:
     @cached_property
     def entity(self) -> Entity:
         """The entity's settings."""
-        return settings_of(self.header, self.name) or self.family.default_entity
+        return entity_of(self.header, self.name)
 
     @cached_property
     def _records(self) -> tuple[Record, ...]:

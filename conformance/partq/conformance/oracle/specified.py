@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import ByEntity, is_dead_letters, settings_of
+from partq.conformance.history.entities import ByEntity, entity_of, is_dead_letters
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.uses import end_of, uses
@@ -36,7 +36,7 @@ def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
 def _recording(everything: ByEntity, name: str) -> Recording:
     header, records = everything.header, everything.of(name)
     family = profile(header.profile)
-    entity = settings_of(header, name) or family.default_entity
+    entity = entity_of(header, name)
     if name in everything.beside or is_dead_letters(name):
         raise NotFollowed("a dead-letter queue that is looked into is not followed")
     if name in everything.topics:

@@ -28,7 +28,7 @@ from partq.conformance.frontends.campaign.limits import TooMany, check_children,
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
 from partq.conformance.frontends.campaign.programs import command_of, program_of
 from partq.conformance.history import History
-from partq.conformance.history.entities import settings_of
+from partq.conformance.history.entities import entity_of
 from partq.conformance.oracle.judge import OVER_BUDGET
 from partq.conformance.verdict import Finding, Status
 from partq.conformance.workload.generator import generate
@@ -363,7 +363,7 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
     """
     family, keyed = profile(history.header.profile), dict[str, bool]()
     for record in history.records:
-        entity = settings_of(history.header, record.entity) or family.default_entity
+        entity = entity_of(history.header, record.entity)
         sent = record.args.get("messages", ())
         keyed |= {message.id: family.key_of(message, entity) is not None for message in sent}
     places: dict[str, int] = {}
