@@ -29,7 +29,6 @@ WORDS: Final = re.compile(
 NAMING: Final[Mapping[str, str]] = {
     "actions.py": "the broker's own moves",
     "family.py": "an entity's settings",
-    "machine.py": "what is scheduled may be so in a transaction",
     "messages.py": "the names of births, and states that are shown",
     "operations.py": "the alphabet",
     "state.py": "statuses, a table",

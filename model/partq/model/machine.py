@@ -49,35 +49,30 @@ without trying the others. The contract:
   `disconnect` by itself.
 - ``locked_until`` of `Answer` messages is the latest end, ``lock`` the model's token.
 
-Which rules a function implements: `clauses.of`. Mechanisms are one file each, the norm, and one beside it for
-how a broker breaks its rules (`departures`); this file only dispatches.
+Which rules a function implements: `clauses.of`. This file only dispatches: what an operation does is in
+tables of its mechanism's norm, or, for a move that only a broken rule allows, of its deviations:
+
+- `CLIENT_OPS`: operations of clients; `IN_TRANSACTION`, `WITH_FLOWS`: what they are instead in a
+  transaction, or where consumers are bound as flows;
+- `BROKER_OPS`: what the environment and the broker do;
+- `AFTERWARDS`: what a mechanism makes of the state after an operation of another;
+- `moves`, a function: the broker's own moves that may happen now.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import chain
 from typing import Final
 
 from . import mechanisms
-from .actions import ACTIVATE, BURY, GONE, NOWHERE, OK, STORE, Action, Answer, Observed, agrees, failure
+from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
-from .deadletters import norm as deadletters
-from .deferral import norm as deferral
-from .delivery import norm as delivery
 from .departures import load
 from .edits import with_client
-from .faults import norm as faults
-from .operations import Outcome
-from .peeking import cursors
-from .rebalancing import events as assignment_events
-from .rebalancing import norm as rebalancing
-from .routing import deviations as routing_deviations
+from .operations import OPS
 from .routing import norm as routing
-from .scheduling import norm as scheduling
-from .settling import norm as settling
-from .state import InvalidScope, State, client, initial, position
-from .transactions import norm as transactions
+from .state import InvalidScope, State, client, initial
 
 __all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
 
@@ -85,6 +80,7 @@ load()
 
 Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
+Afterwards = Callable[[State, Action, Answer, State], State]
 
 
 def steps(state: State, action: Action) -> Steps:
@@ -102,24 +98,10 @@ def explain(state: State, action: Action, observed: Observed) -> Iterator[State]
 
 def internal(state: State) -> list[Action]:
     """The broker's own moves that may happen now."""
-    found = list(settling.moves(state))
-    found += scheduling.moves(state)
-    found += deadletters.moves(state)
-    found += transactions.moves(state)
-    for known in state.clients:
-        loose = (p for p in range(len(known.cursor)) if known.loose >> p & 1)
-        found += [Action("reset", known.proc, partition=state.cfg.names[p]) for p in loose]
-    found += rebalancing.moves(state)
-    return found
+    return list(chain.from_iterable(norm.moves(state) for norm in _NORMS if hasattr(norm, "moves")))
 
 
-def _reset(state: State, action: Action, seen: Observed | None) -> Steps:
-    known, p = client(state, action.proc), position(state.cfg, action.partition)
-    if p is not None and known.loose >> p & 1:
-        yield OK, cursors.restarted(state, action.proc, p)
-
-
-def _of_client(mechanism: Mechanism) -> Mechanism:
+def _of_client(mechanism: Mechanism, may_be_empty: bool) -> Mechanism:
     """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -127,7 +109,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
         if state.dead:
             if anywhere:
                 yield failure(GONE), routing.failed(state, action.messages)
-            if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
+            if may_be_empty and (anywhere if seen is None else not seen.messages):
                 yield OK, state
             if requests.reaches_the_dead(state, action):
                 yield from mechanism(state, action, seen)
@@ -143,78 +125,38 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
     return run
 
 
-_MAY_BE_EMPTY: Final = frozenset({"receive", "peek"})
+def _of_situation(op: str) -> Mechanism:
+    """The operation as it is in a transaction or not, with flows or without, and what it means to others."""
+    plain, joined, flowing = _CLIENT_OPS[op], _IN_TRANSACTION.get(op), _WITH_FLOWS.get(op)
+    tables = (getattr(norm, "AFTERWARDS", {}) for norm in _NORMS)
+    follows: list[Afterwards] = [table[op] for table in tables if op in table]
+
+    def mechanism_in(state: State, action: Action) -> Mechanism:
+        if joined is not None and action.txn is not None:
+            return joined
+        return plain if flowing is None or state.flows is None else flowing
+
+    def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        for answer, after in mechanism_in(state, action)(state, action, seen):
+            for follow in follows:
+                after = follow(state, action, answer, after)
+            yield answer, after
+
+    return run if follows or joined or flowing else plain
 
 
-def _send(state: State, action: Action, seen: Observed | None) -> Steps:
-    mechanism = routing.send if action.txn is None else transactions.send
-    return mechanism(state, action, seen)
-
-
-def _schedule(state: State, action: Action, seen: Observed | None) -> Steps:
-    for answer, after in _send(state, action, seen):
-        shows = answer.status == Outcome.OK and seen is None
-        yield answer._replace(messages=scheduling.shown(after, action.messages)) if shows else answer, after
-
-
-def _cancel(state: State, action: Action, seen: Observed | None) -> Steps:
-    mechanism = scheduling.cancel if action.txn is None else transactions.cancel
-    return mechanism(state, action, seen)
-
-
-def _settle(state: State, action: Action, seen: Observed | None) -> Steps:
-    mechanism = settling.settle if action.txn is None else transactions.settle
-    for answer, after in mechanism(state, action, seen):
-        yield answer, rebalancing.settled(after, action.slack)
-
-
-def _receive(state: State, action: Action, seen: Observed | None) -> Steps:
-    mechanism: Mechanism = delivery.receive if state.flows is None else rebalancing.receive
-    return _delivered(mechanism, state, action, seen)
-
-
-def _delivered(mechanism: Mechanism, state: State, action: Action, seen: Observed | None) -> Steps:
-    """A delivery, with what it does to open transactions that settle what it delivers."""
-    for answer, after in mechanism(state, action, seen):
-        yield answer, transactions.received(state, after) if answer.messages else after
+def _joined(table: str) -> dict[str, Mechanism]:
+    """What the mechanisms' tables of that name have together."""
+    parts = (*mechanisms.norms(), *mechanisms.deviations())
+    return {op: run for part in parts for op, run in getattr(part, table, {}).items()}
 
 
 _NORMS: Final = mechanisms.parts(__package__, "norm").values()
-
-_CLIENT_OPS: Final[dict[str, Mechanism]] = {
-    "send": _send,
-    "send_batch": _send,
-    "schedule": _schedule,
-    "cancel_scheduled": _cancel,
-    "receive": _receive,
-    **dict.fromkeys(settling.settlements(), _settle),
-    **{op: mechanism for norm in _NORMS for op, mechanism in getattr(norm, "CLIENT_OPS", {}).items()},
-    "receive_deferred": partial(_delivered, deferral.receive),
-}
-"""Those that several mechanisms share; any other is in the table of its norm."""
-
-_TABLE: Final[dict[str, Mechanism]] = {
-    **{op: _of_client(mechanism) for op, mechanism in _CLIENT_OPS.items()},
-    "disconnect": faults.disconnect,
-    "reconnect": faults.reconnect,
-    "partition_down": faults.partition_down,
-    "partition_up": faults.partition_up,
-    "frontend_lost": faults.frontend_lost,
-    "connection_lost": faults.frontend_lost,
-    "broker_kill": faults.broker_kill,
-    "broker_start": faults.broker_start,
-    "advance": faults.advance,
-    "drained": faults.drained,
-    "assignment": assignment_events.assignment,
-    **dict.fromkeys(settling.OWN, settling.own),
-    ACTIVATE: scheduling.activate,
-    BURY: deadletters.bury,
-    STORE: routing_deviations.store_withheld,
-    "forget": transactions.forget,
-    "number": transactions.number,
-    "reset": _reset,
-    "rebalance": rebalancing.rebalance,
-    "handoff": rebalancing.handoff,
+_CLIENT_OPS: Final = _joined("CLIENT_OPS")
+_IN_TRANSACTION: Final = _joined("IN_TRANSACTION")
+_WITH_FLOWS: Final = _joined("WITH_FLOWS")
+_TABLE: Final = _joined("BROKER_OPS") | {
+    op: _of_client(_of_situation(op), may_be_empty="max" in OPS[op].args) for op in _CLIENT_OPS
 }
 
 OPERATIONS: Final = frozenset(_TABLE)

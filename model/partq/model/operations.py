@@ -274,3 +274,6 @@ FOR_GOOD: Final = frozenset({"invalid_operation", "not_found", "lock_lost"})
 
 SETTLEMENTS: Final = frozenset(name for name, op in OPS.items() if op.settles)
 """The operations by which a holder ends its lock."""
+
+DELIVERIES: Final = tuple(name for name, op in OPS.items() if op.delivers)
+"""The operations that hand messages to their client."""

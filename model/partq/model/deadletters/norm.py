@@ -153,3 +153,7 @@ def moves(state: State) -> Iterator[Action]:
     """Every message that may come to the dead-letter queue now."""
     for p in range_of(state) if state.cfg.subqueue else ():
         yield from (Action(BURY, about=(e.id,)) for e in state.parts[p].log if e.status == PARTING)
+
+
+BROKER_OPS: Final = {BURY: bury}
+"""The broker's own move."""

@@ -358,3 +358,7 @@ def _shown(state: State, p: int, part: Part, entry: Entry, taken: Taken, after: 
         lock=lock and lock.token,
         locked_until=lock and lock.hi,
     )
+
+
+CLIENT_OPS: Final = {"receive": receive}
+"""The operations of clients."""

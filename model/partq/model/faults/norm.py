@@ -8,6 +8,7 @@ open transactions is only noted (`shaken`, `loose`, `tainted`); the operation th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
@@ -175,3 +176,19 @@ def drained(state: State, action: Action, seen: Observed | None) -> Steps:
                 return
             state = with_part(state, p, with_log(part, log))
     yield OK, state
+
+
+_EVENTS: Final = (
+    disconnect,
+    reconnect,
+    partition_down,
+    partition_up,
+    frontend_lost,
+    broker_kill,
+    broker_start,
+    advance,
+    drained,
+)
+
+BROKER_OPS: Final = {event.__name__: event for event in _EVENTS} | {"connection_lost": frontend_lost}
+"""What the environment does."""

@@ -17,7 +17,7 @@ from ..edits import with_client, with_part
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up, range_of
+from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up, position, range_of
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
 
@@ -112,5 +112,21 @@ def _shown(state: State, p: int, part: Part, entry: Entry, count: int) -> Delive
     return Delivery(entry.id, seq=seq, partition=state.cfg.names[p], delivery_count=count, state=shown)
 
 
+def _reset(state: State, action: Action, seen: Observed | None) -> Steps:
+    known, p = client(state, action.proc), position(state.cfg, action.partition)
+    if p is not None and known.loose >> p & 1:
+        yield OK, restarted(state, action.proc, p)
+
+
+def moves(state: State) -> list[Action]:
+    """Every cursor that a fault may have set back to the start may be found there now."""
+    names = state.cfg.names
+    loose = ((known, p) for known in state.clients for p in range(len(known.cursor)) if known.loose >> p & 1)
+    return [Action("reset", known.proc, partition=names[p]) for known, p in loose]
+
+
 CLIENT_OPS: Final = {"peek": peek}
 """The operations of clients."""
+
+BROKER_OPS: Final = {"reset": _reset}
+"""The broker's own move."""

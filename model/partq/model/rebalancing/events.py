@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
@@ -72,3 +73,7 @@ def owned(state: State, p: int, pair: Owner) -> State:
 def _partition(event: Change) -> int:
     """What unseen events are sorted by: those of one partition stay in their order."""
     return event[0]
+
+
+BROKER_OPS: Final = {"assignment": assignment}
+"""What the broker tells."""

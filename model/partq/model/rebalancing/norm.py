@@ -17,7 +17,7 @@ from ..actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Obser
 from ..clauses import clause, guard, point
 from ..delivery import norm as delivery
 from ..edits import with_part
-from ..operations import Outcome
+from ..operations import SETTLEMENTS, Outcome
 from ..state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
 from .distributions import even
 
@@ -393,6 +393,11 @@ def settled(state: State, slack: int) -> State:
     return state._replace(flows=flows._replace(handoff=handoff))
 
 
+def unsettled_less(before: State, action: Action, answer: Answer, after: State) -> State:
+    """The state after a settlement: a handoff may have nothing more to wait for."""
+    return settled(after, action.slack)
+
+
 def _due(state: State, p: int, waiting: Handoff, slack: int) -> Handoff:
     locks = [entry.lock for entry in state.parts[p].log if entry.lock is not None and entry.status == LOCKED]
     if not all(lock.shaken for lock in locks):
@@ -501,3 +506,12 @@ def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) ->
 
 CLIENT_OPS: Final = {"bind": bind, "unbind": unbind}
 """What clients ask for."""
+
+WITH_FLOWS: Final = {"receive": receive}
+"""What clients do through flows."""
+
+AFTERWARDS: Final = dict.fromkeys(SETTLEMENTS, unsettled_less)
+"""What settlements mean to handoffs."""
+
+BROKER_OPS: Final = {"rebalance": rebalance, "handoff": handoff}
+"""The broker's own moves."""

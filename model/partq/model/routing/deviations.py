@@ -302,3 +302,7 @@ def anew(state: State) -> Iterator[State]:
     """Keys are distributed anew, which shows as they are used."""
     if state.keys:
         yield state._replace(keys=())
+
+
+BROKER_OPS: Final = {STORE: store_withheld}
+"""The broker's own move that only this allows."""

@@ -339,3 +339,7 @@ def store(
             stored = timed(state.cfg, entered(part, as_sent(entry, message)), number, at)
             if stored is not None:
                 yield with_part(after, p, stored)
+
+
+CLIENT_OPS: Final = {"send": send, "send_batch": send}
+"""The operations of clients."""

@@ -6,20 +6,21 @@ shown decides. Which birth an argument names (`Action.about`) is for the reader 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from ..actions import ACTIVATE, NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import appeared, put
 from ..messages import Delivery, Message, as_active
-from ..operations import UNAVAILABLE
-from ..routing.norm import hints_of, store
+from ..operations import UNAVAILABLE, Outcome
+from ..routing.norm import hints_of, send, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
 from ..state import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up
 
 Steps = Iterator[tuple[Answer, State]]
+Mechanism = Callable[[State, Action, Observed | None], Steps]
 Place = tuple[int, int]
 
 UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
@@ -35,6 +36,17 @@ def shown(state: State, messages: tuple[Message, ...]) -> tuple[Delivery, ...]:
     stored = {entry.id: (p, entry.number) for p, entry in entries(state)}
     places = ((message.id, stored[message.id]) for message in messages if message.id in stored)
     return tuple(Delivery(id, seq=shown_seq(state.cfg, p, state.parts[p], n)) for id, (p, n) in places)
+
+
+def numbered(send: Mechanism) -> Mechanism:
+    """Scheduling as that way of sending does it: it answers with the messages' numbers."""
+
+    def schedule(state: State, action: Action, seen: Observed | None) -> Steps:
+        for answer, after in send(state, action, seen):
+            shows = answer.status == Outcome.OK and seen is None
+            yield answer._replace(messages=shown(after, action.messages)) if shows else answer, after
+
+    return schedule
 
 
 @point("SCH-4")
@@ -123,3 +135,10 @@ def moves_in(state: State, p: int) -> Iterator[Action]:
     for entry in state.parts[p].log:
         if entry.status in _WAITING and is_due(state, entry.due, 0):
             yield Action(ACTIVATE, about=(entry.id,), only=p)
+
+
+CLIENT_OPS: Final = {"schedule": numbered(send), "cancel_scheduled": cancel}
+"""The operations of clients."""
+
+BROKER_OPS: Final = {ACTIVATE: activate}
+"""The broker's own move."""

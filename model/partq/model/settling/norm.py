@@ -15,7 +15,7 @@ from ..clauses import clause, guard, point
 from ..edits import appeared, put, with_entry, with_part
 from ..locks.norm import cached, ended, freed, parting, raised, returned, run_out
 from ..messages import Delivery
-from ..operations import UNAVAILABLE, Outcome
+from ..operations import SETTLEMENTS, UNAVAILABLE, Outcome
 from ..sequencing.norm import as_shown, home
 from ..state import (
     BACK,
@@ -387,5 +387,8 @@ def _given_back(
             yield put(state, p, state.parts[p].log.index(entry), way)
 
 
-CLIENT_OPS: Final = {"renew_lock": renew}
+CLIENT_OPS: Final = {"renew_lock": renew, **dict.fromkeys(SETTLEMENTS, settle)}
 """What clients ask for."""
+
+BROKER_OPS: Final = dict.fromkeys(OWN, own)
+"""The broker's own moves on messages."""

@@ -16,7 +16,7 @@ from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, A
 from ..clauses import clause, guard, point
 from ..edits import put, with_txn
 from ..messages import Delivery
-from ..operations import UNAVAILABLE, Outcome
+from ..operations import DELIVERIES, SETTLEMENTS, UNAVAILABLE, Outcome
 from ..profiles import MAX_IDLE, SECOND
 from ..routing.norm import failed, hints_of, in_order, key_of, of_send, placements, refusals, rejected
 from ..scheduling import norm as scheduling
@@ -350,9 +350,9 @@ def settles_by_its_locks(state: State, txn: Txn) -> bool:
     return not txn.outlived
 
 
-def received(before: State, after: State) -> State:
+def received(before: State, action: Action, answer: Answer, after: State) -> State:
     """The state after a delivery: what was delivered again no open transaction settles."""
-    for txn in after.txns:
+    for txn in after.txns if answer.messages else ():
         if not txn.outlived and _is_outlived(before, after, txn):
             after = with_txn(after, txn.name, txn._replace(outlived=True))
     return after
@@ -461,3 +461,17 @@ def parts_of(txn: Txn) -> set[int]:
 
 CLIENT_OPS: Final = {"begin": begin, "commit": commit, "rollback": rollback}
 """What clients ask for."""
+
+IN_TRANSACTION: Final = {
+    **dict.fromkeys(("send", "send_batch"), send),
+    "schedule": scheduling.numbered(send),
+    "cancel_scheduled": cancel,
+    **dict.fromkeys(SETTLEMENTS, settle),
+}
+"""What joins a transaction."""
+
+AFTERWARDS: Final = dict.fromkeys(DELIVERIES, received)
+"""What deliveries mean to open transactions."""
+
+BROKER_OPS: Final = {"forget": forget, "number": number}
+"""The broker's own moves on transactions."""
