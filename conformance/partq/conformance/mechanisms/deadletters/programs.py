@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -181,8 +181,13 @@ def _dead(step: Step) -> Step:
     return asking(step, {"entity": DEAD_LETTER})
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("dead-lettered", AZURE, "RCV-2")
 def _by_its_holder(profile: str) -> Program:
-    """Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
+    """A message that its holder dead-letters moves to the dead-letter queue with the reason.
+    Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
     return program(
         profile,
         *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
@@ -197,8 +202,10 @@ def _by_its_holder(profile: str) -> Program:
     )
 
 
+@CASES.case("dead-letter-worn-out", AZURE, "RCV-9")
 def _too_often(profile: str) -> Program:
-    """Abandoned as often as the entity allows, and once more."""
+    """A message that was delivered too often is in the dead-letter queue, and says so.
+    Abandoned as often as the entity allows, and once more."""
     tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
     return program(
         profile,
@@ -210,8 +217,10 @@ def _too_often(profile: str) -> Program:
     )
 
 
+@CASES.case("dead-letter-lock", AZURE, "RCV-2")
 def _locked(profile: str) -> Program:
-    """A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
+    """A lock holds in the dead-letter queue, too, and nothing there is lost when it ends.
+    A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
     down, up = restart()
     again = _dead(receive("c1"))
     return program(
@@ -234,8 +243,9 @@ def _locked(profile: str) -> Program:
     )
 
 
+@CASES.case("dead-letter-transaction", AZURE, "TXN-5")
 def _in_transaction(profile: str) -> Program:
-    """Dead-lettered in a transaction: at its commit, and not after a rollback."""
+    """A message is dead-lettered at the commit of the transaction, or not at all."""
     return program(
         profile,
         send("c1", message("m1", "a")),
@@ -251,35 +261,3 @@ def _in_transaction(profile: str) -> Program:
         _dead(receive("c1")),
         _dead(complete("c1")),
     )
-
-
-CASES: Final = (
-    Case(
-        "dead-lettered",
-        ("RCV-2",),
-        AZURE,
-        "A message that its holder dead-letters moves to the dead-letter queue with the reason.",
-        _by_its_holder,
-    ),
-    Case(
-        "dead-letter-worn-out",
-        ("RCV-9",),
-        AZURE,
-        "A message that was delivered too often is in the dead-letter queue, and says so.",
-        _too_often,
-    ),
-    Case(
-        "dead-letter-lock",
-        ("RCV-2",),
-        AZURE,
-        "A lock holds in the dead-letter queue, too, and nothing there is lost when it ends.",
-        _locked,
-    ),
-    Case(
-        "dead-letter-transaction",
-        ("TXN-5",),
-        AZURE,
-        "A message is dead-lettered at the commit of the transaction, or not at all.",
-        _in_transaction,
-    ),
-)

@@ -8,7 +8,7 @@ from typing import Final
 
 from partq.conformance.execution.drain import Leftover, Taking
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -153,8 +153,12 @@ def _receive_deferred(proc: str, *pick: int) -> Step:
     return Step(proc, "receive_deferred", {"pick": list(pick)})
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("deferred", AZURE, "RCV-10", "RCV-3")
 def _by_its_number(profile: str) -> Program:
-    """Set aside, passed by a later message, received by its number alone."""
+    """A deferred message is passed by others, and received by its number alone."""
     return program(
         profile,
         *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
@@ -172,16 +176,20 @@ def _by_its_number(profile: str) -> Program:
     )
 
 
+@CASES.case("deferred-across", AZURE, "RCV-10")
 def _across(profile: str) -> Program:
-    """Messages of many keys are deferred, and asked for two at a time."""
+    """Numbers of different partitions in one call are refused.
+    Messages of many keys are deferred, and asked for two at a time."""
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
     takes = [step for _ in range(8) for step in (receive("c1"), _defers("c1"))]
     pairs = [_receive_deferred("c1", n, n + 1) for n in range(7)]
     return program(profile, *sends, *takes, *pairs, peek("c2"))
 
 
+@CASES.case("deferred-lock", AZURE, "RCV-10", "RCV-9")
 def _set_aside_again(profile: str) -> Program:
-    """A lock on a deferred message is abandoned, runs out, and falls with the broker."""
+    """When a lock on a deferred message ends, it is deferred still, and its count is one higher.
+    A lock on a deferred message is abandoned, runs out, and falls with the broker."""
     down, up = restart()
     again = _receive_deferred("c1", 0)
     return program(
@@ -205,8 +213,9 @@ def _set_aside_again(profile: str) -> Program:
     )
 
 
+@CASES.case("deferred-transaction", AZURE, "RCV-10")
 def _in_a_transaction(profile: str) -> Program:
-    """Deferred in a transaction: at its commit, and not after a rollback."""
+    """A message is deferred at the commit of the transaction, or not at all."""
     return program(
         profile,
         send("c1", message("m1", "a")),
@@ -222,38 +231,6 @@ def _in_a_transaction(profile: str) -> Program:
         _receive_deferred("c1", 0),
         complete("c1"),
     )
-
-
-CASES: Final = (
-    Case(
-        "deferred",
-        ("RCV-10", "RCV-3"),
-        AZURE,
-        "A deferred message is passed by others, and received by its number alone.",
-        _by_its_number,
-    ),
-    Case(
-        "deferred-across",
-        ("RCV-10",),
-        AZURE,
-        "Numbers of different partitions in one call are refused.",
-        _across,
-    ),
-    Case(
-        "deferred-lock",
-        ("RCV-10", "RCV-9"),
-        AZURE,
-        "When a lock on a deferred message ends, it is deferred still, and its count is one higher.",
-        _set_aside_again,
-    ),
-    Case(
-        "deferred-transaction",
-        ("RCV-10",),
-        AZURE,
-        "A message is deferred at the commit of the transaction, or not at all.",
-        _in_a_transaction,
-    ),
-)
 
 
 def take() -> Taking:

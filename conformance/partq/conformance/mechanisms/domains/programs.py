@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
@@ -85,24 +85,42 @@ _QUEUES: Final = ("partitioned-queue", "ordered-queue")
 _KEYS: Final = ("red", "green", "blue", "white", "black")
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("queue-keys", _QUEUES, "KEY-2", "KEY-9", "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
 def _keys(profile: str) -> Program:
+    """Messages of several keys and one without, received and finished."""
     ends = (step for _ in range(6) for step in (receive("c1", 20), complete("c1", *range(20))))
     others = (send("c2", message(f"{key}-too", key)) for key in _KEYS)
     return program(profile, *sends(0, 4, *_KEYS), *others, send("c2", message("m")), *ends)
 
 
+@CASES.case("queue-locks", _QUEUES, "RCV-2", "RCV-6")
 def _locks(profile: str) -> Program:
+    """A message is held until its lock ends, and then received by another client."""
     held = (*sends(0, 1, "red"), receive("c1"), receive("c2"), pass_time(), receive("c2"))
     return program(profile, *held, complete("c2"), receive("c1"))
 
 
+@CASES.case("queue-restart", _QUEUES, "ROUTE-1", "RCV-1", "RCV-2", "RCV-7")
+def _restart(profile: str) -> Program:
+    """The broker is killed and started: nothing is lost, and nothing finished comes again."""
+    ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
+    before = (*sends(0, 3, *_KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
+    return program(profile, *before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends)
+
+
+@CASES.case("key-in-order", _QUEUES, "RCV-7", "ORD-1")
 def _in_order(profile: str) -> Program:
+    """Eight messages of one key, received one by one."""
     ends = (step for _ in range(8) for step in (receive("c2", 1), complete("c2", 0)))
     return program(profile, *sends(0, 8, "red"), *ends)
 
 
+@CASES.case("one-in-flight", _QUEUES, "RCV-6", "ORD-2")
 def _in_flight(profile: str) -> Program:
-    """One message is held while another client asks, twice."""
+    """A client asks while another holds a message of the only key."""
     turns = (
         step
         for holder, other in (("c1", "c2"), ("c2", "c1"))
@@ -111,8 +129,9 @@ def _in_flight(profile: str) -> Program:
     return program(profile, *sends(0, 4, "red"), *turns, receive("c1"), complete("c1"))
 
 
+@CASES.case("came-back", _QUEUES, "RCV-2", "ORD-3")
 def _came_back(profile: str) -> Program:
-    """The first message is abandoned, and then left to expire, while others of its key wait."""
+    """A message is abandoned, and its lock ends, while later ones of its key wait."""
     return program(
         profile,
         *sends(0, 4, "red"),
@@ -121,61 +140,7 @@ def _came_back(profile: str) -> Program:
     )
 
 
-def _restart(profile: str) -> Program:
-    """The broker is killed when some messages are finished, some are locked, and others wait."""
-    ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
-    before = (*sends(0, 3, *_KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
-    return program(profile, *before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends)
-
-
-CASES: Final = (
-    Case(
-        "queue-keys",
-        ("KEY-2", "KEY-9", "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7"),
-        _QUEUES,
-        "Messages of several keys and one without, received and finished.",
-        _keys,
-    ),
-    Case(
-        "queue-locks",
-        ("RCV-2", "RCV-6"),
-        _QUEUES,
-        "A message is held until its lock ends, and then received by another client.",
-        _locks,
-    ),
-    Case(
-        "queue-restart",
-        ("ROUTE-1", "RCV-1", "RCV-2", "RCV-7"),
-        _QUEUES,
-        "The broker is killed and started: nothing is lost, and nothing finished comes again.",
-        _restart,
-    ),
-    Case(
-        "key-in-order",
-        ("RCV-7", "ORD-1"),
-        _QUEUES,
-        "Eight messages of one key, received one by one.",
-        _in_order,
-    ),
-    Case(
-        "one-in-flight",
-        ("RCV-6", "ORD-2"),
-        _QUEUES,
-        "A client asks while another holds a message of the only key.",
-        _in_flight,
-    ),
-    Case(
-        "came-back",
-        ("RCV-2", "ORD-3"),
-        _QUEUES,
-        "A message is abandoned, and its lock ends, while later ones of its key wait.",
-        _came_back,
-    ),
-    Case(
-        "queue-leaving",
-        ("RCV-1", "RCV-2"),
-        _QUEUES,
-        "Consumers leave with messages unsettled; others, that wait or come later, get them.",
-        leaving,
-    ),
-)
+@CASES.case("queue-leaving", _QUEUES, "RCV-1", "RCV-2")
+def _left(profile: str) -> Program:
+    """Consumers leave with messages unsettled; others, that wait or come later, get them."""
+    return leaving(profile)

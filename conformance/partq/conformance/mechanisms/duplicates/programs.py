@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     PARTITIONED,
@@ -152,8 +152,13 @@ def _copy(id: str, nth: int, key: str | None = "a") -> Message:
     return message(id, key, body=f"copy {nth} of {id}")
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("duplicates", AZURE, "DUP-1")
 def _one_is_kept(profile: str) -> Program:
-    """Sent again while it is there, while it is locked, and when it is gone."""
+    """Within the window one message of an ID is kept, whatever became of it.
+    Sent again while it is there, while it is locked, and when it is gone."""
     return _detecting(
         profile,
         send("c1", message("m1", "a")),
@@ -167,8 +172,10 @@ def _one_is_kept(profile: str) -> Program:
     )
 
 
+@CASES.case("duplicates-new", AZURE, "DUP-2")
 def _new_after_the_window(profile: str) -> Program:
-    """The same ID after its window, while the first message is there still, and once more then."""
+    """After the window a message ID is new.
+    The same ID after its window, while the first message is there still, and once more then."""
     return _detecting(
         profile,
         send("c1", message("m1", "a")),
@@ -180,8 +187,9 @@ def _new_after_the_window(profile: str) -> Program:
     )
 
 
+@CASES.case("duplicates-restart", AZURE, "DUP-1")
 def _through_a_restart(profile: str) -> Program:
-    """IDs are remembered through a restart of the broker."""
+    """Message IDs are remembered through a restart."""
     return _detecting(
         profile,
         send("c1", message("m1", "a")),
@@ -192,8 +200,10 @@ def _through_a_restart(profile: str) -> Program:
     )
 
 
+@CASES.case("duplicates-scheduled", AZURE, "DUP-1")
 def _scheduled_and_active(profile: str) -> Program:
-    """A scheduled message has a later one dropped, and an active one a scheduled one."""
+    """Scheduled and active messages are duplicates of each other.
+    A scheduled message has a later one dropped, and an active one a scheduled one."""
     return _detecting(
         profile,
         Step("c1", "send", {"messages": (message("m1", "a"),), "delay": 2 * SECOND}),
@@ -207,8 +217,9 @@ def _scheduled_and_active(profile: str) -> Program:
     )
 
 
+@CASES.case("duplicates-transaction", AZURE, "DUP-1")
 def _in_transactions(profile: str) -> Program:
-    """What was rolled back is not remembered, what was committed is."""
+    """What a transaction committed is remembered, what it rolled back is not."""
     return _detecting(
         profile,
         begin("c1"),
@@ -224,6 +235,7 @@ def _in_transactions(profile: str) -> Program:
     )
 
 
+@CASES.case("duplicates-keys", PARTITIONED, "DUP-1")
 def _scope(profile: str) -> Program:
     """One ID under two keys is two messages."""
     return _detecting(
@@ -237,8 +249,10 @@ def _scope(profile: str) -> Program:
     )
 
 
+@CASES.case("message-id-key", PARTITIONED, "KEY-4")
 def _id_is_the_key(profile: str) -> Program:
-    """Without another key the ID is the key: in a transaction, and for one partition for ever."""
+    """With duplicate detection the message ID is the key where no other is.
+    Without another key the ID is the key: in a transaction, and for one partition for ever."""
     return _detecting(
         profile,
         begin("c1"),
@@ -252,56 +266,3 @@ def _id_is_the_key(profile: str) -> Program:
         peek("c3", start="start"),
         *[take("c3", 5) for _ in range(3)],
     )
-
-
-CASES: Final = (
-    Case(
-        "duplicates",
-        ("DUP-1",),
-        AZURE,
-        "Within the window one message of an ID is kept, whatever became of it.",
-        _one_is_kept,
-    ),
-    Case(
-        "duplicates-new",
-        ("DUP-2",),
-        AZURE,
-        "After the window a message ID is new.",
-        _new_after_the_window,
-    ),
-    Case(
-        "duplicates-restart",
-        ("DUP-1",),
-        AZURE,
-        "Message IDs are remembered through a restart.",
-        _through_a_restart,
-    ),
-    Case(
-        "duplicates-scheduled",
-        ("DUP-1",),
-        AZURE,
-        "Scheduled and active messages are duplicates of each other.",
-        _scheduled_and_active,
-    ),
-    Case(
-        "duplicates-transaction",
-        ("DUP-1",),
-        AZURE,
-        "What a transaction committed is remembered, what it rolled back is not.",
-        _in_transactions,
-    ),
-    Case(
-        "duplicates-keys",
-        ("DUP-1",),
-        PARTITIONED,
-        "One ID under two keys is two messages.",
-        _scope,
-    ),
-    Case(
-        "message-id-key",
-        ("KEY-4",),
-        PARTITIONED,
-        "With duplicate detection the message ID is the key where no other is.",
-        _id_is_the_key,
-    ),
-)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -151,8 +151,13 @@ def _of_short_life(id: str) -> Message:
     return replace(message(id, "a"), ttl=_LIFE)
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("expired", AZURE, "RCV-15")
 def _one_is_over(profile: str) -> Program:
-    """One is received in time, one is over, and what was sent after it is there."""
+    """A message is not delivered once its time to live has ended.
+    One is received in time, one is over, and what was sent after it is there."""
     return program(
         profile,
         send("c1", _of_short_life("m1")),
@@ -167,8 +172,10 @@ def _one_is_over(profile: str) -> Program:
     )
 
 
+@CASES.case("expired-locked", AZURE, "RCV-15")
 def _two_are_held(profile: str) -> Program:
-    """Two are locked when their time ends: one is completed, one comes back, and is over."""
+    """A locked message is settled after its time to live; when its lock ends otherwise, it is over.
+    Two are locked when their time ends: one is completed, one comes back, and is over."""
     return program(
         profile,
         send("c1", _of_short_life("m1")),
@@ -181,21 +188,3 @@ def _two_are_held(profile: str) -> Program:
         receive("c2", 5),
         peek("c1"),
     )
-
-
-CASES: Final = (
-    Case(
-        "expired",
-        ("RCV-15",),
-        AZURE,
-        "A message is not delivered once its time to live has ended.",
-        _one_is_over,
-    ),
-    Case(
-        "expired-locked",
-        ("RCV-15",),
-        AZURE,
-        "A locked message is settled after its time to live; when its lock ends otherwise, it is over.",
-        _two_are_held,
-    ),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
@@ -37,17 +37,26 @@ def _glance(proc: str, most: int = 20) -> Step:
     return Step(proc, "receive", {"max": most, "timeout": _MOMENT})
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("connection-keys", _RABBITMQ, "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
 def _keys(profile: str) -> Program:
+    """Messages of several keys, some of them finished."""
     return program(profile, *_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4))
 
 
+@CASES.case("connection-spread", _RABBITMQ, "ROUTE-4")
 def _spread(profile: str) -> Program:
+    """Many messages without a key."""
     sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
     return program(profile, *sends, *(_glance(proc, 120) for proc in ("c1", "c2", "c3")), concurrent=True)
 
 
+@CASES.case("connection-handoffs", _RABBITMQ, "RCV-2", "RCV-6", "RCV-7", "REB-3")
 def _handoffs(profile: str) -> Program:
-    """Two consumers take turns in leaving; what one holds goes to the other."""
+    """Consumers leave in every way they can, and the next one takes over.
+    Two consumers take turns in leaving; what one holds goes to the other."""
     steps: list[Step] = []
     for n in range(4):
         going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
@@ -63,8 +72,9 @@ def _handoffs(profile: str) -> Program:
     return program(profile, *steps)
 
 
+@CASES.case("connections-at-once", _RABBITMQ, "RCV-2", "REB-3")
 def _at_once(profile: str) -> Program:
-    """The same with everything under way at once."""
+    """Senders and consumers that come and go at the same time."""
     steps: list[Step] = []
     for n in range(8):
         steps += _sends(n, n + 1)
@@ -74,64 +84,27 @@ def _at_once(profile: str) -> Program:
     return program(profile, *steps, concurrent=True)
 
 
+@CASES.case("connection-leaving", _RABBITMQ, "RCV-1", "RCV-2", "REB-3")
+def _left(profile: str) -> Program:
+    """Consumers leave with one message or many unsettled, with a standby and without."""
+    return leaving(profile)
+
+
+@CASES.case("connection-came-back", _RABBITMQ, "ORD-1", "ORD-3")
 def _came_back(profile: str) -> Program:
-    """The first of four messages is given back twice, and then all are finished one by one."""
+    """A message is given back while later ones of its key wait.
+    The first of four messages is given back twice, and then all are finished one by one."""
     turns = (step for end in (abandon, abandon, *(complete,) * 4) for step in (_glance("c1", 1), end("c1")))
     return program(profile, *(send("c1", message(f"m{n}", "red")) for n in range(4)), *turns)
 
 
+@CASES.case("connection-kill", _RABBITMQ, "ROUTE-1", "RCV-1", "RCV-2", "REB-3")
 def _kill(profile: str) -> Program:
-    """The server is killed while messages are stored, locked, finished and on their way."""
+    """The server is killed and started again, twice, in the middle of it all.
+    The server is killed while messages are stored, locked, finished and on their way."""
     steps: list[Step] = [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
     for n in range(2, 4):
         kill, start = restart()
         steps += [*_sends(n, n + 1), kill, send("c3", message(f"lost{n}", "red")), start]
         steps += [_glance("c2"), _glance("c1"), complete("c2"), complete("c1"), _glance("c2")]
     return program(profile, *steps, *_sends(4, 5), concurrent=True)
-
-
-CASES: Final = (
-    Case(
-        "connection-keys",
-        ("ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7"),
-        _RABBITMQ,
-        "Messages of several keys, some of them finished.",
-        _keys,
-    ),
-    Case("connection-spread", ("ROUTE-4",), _RABBITMQ, "Many messages without a key.", _spread),
-    Case(
-        "connection-handoffs",
-        ("RCV-2", "RCV-6", "RCV-7", "REB-3"),
-        _RABBITMQ,
-        "Consumers leave in every way they can, and the next one takes over.",
-        _handoffs,
-    ),
-    Case(
-        "connections-at-once",
-        ("RCV-2", "REB-3"),
-        _RABBITMQ,
-        "Senders and consumers that come and go at the same time.",
-        _at_once,
-    ),
-    Case(
-        "connection-leaving",
-        ("RCV-1", "RCV-2", "REB-3"),
-        _RABBITMQ,
-        "Consumers leave with one message or many unsettled, with a standby and without.",
-        leaving,
-    ),
-    Case(
-        "connection-came-back",
-        ("ORD-1", "ORD-3"),
-        _RABBITMQ,
-        "A message is given back while later ones of its key wait.",
-        _came_back,
-    ),
-    Case(
-        "connection-kill",
-        ("ROUTE-1", "RCV-1", "RCV-2", "REB-3"),
-        _RABBITMQ,
-        "The server is killed and started again, twice, in the middle of it all.",
-        _kill,
-    ),
-)

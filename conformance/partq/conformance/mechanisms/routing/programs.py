@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     HELD,
@@ -34,7 +34,12 @@ _LONG: Final = 60 * SECOND
 _KEYS: Final = ("red", "green", "blue")
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("session-id-is-the-key", PARTITIONED, "KEY-1")
 def _session_id(profile: str) -> Program:
+    """Messages of one session, with and without an equal partition key, are together."""
     return program(
         profile,
         send("c1", message("m1", session="s1")),
@@ -47,8 +52,17 @@ def _session_id(profile: str) -> Program:
     )
 
 
+@CASES.case("partition-key-is-the-key", PARTITIONED, "KEY-2", "ROUTE-1", "ROUTE-2")
+def _partition_key(profile: str) -> Program:
+    """Without sessions, messages of one partition key are together, whoever sends what and when."""
+    sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in _KEYS]
+    return program(profile, *sends, peek("c3"), receive("c3", 20))
+
+
+@CASES.case("valid-requests", (*AZURE, "solace"), "KEY-9")
 def _valid(profile: str) -> Program:
-    """Keys that are equal, long, or of any letters; odd bodies and properties; a batch of one key."""
+    """Sends of odd but valid keys, bodies and properties are accepted.
+    Keys that are equal, long, or of any letters; odd bodies and properties; a batch of one key."""
     long, letters = "k" * 120, "schlüssel ✓ 鍵"
     return program(
         profile,
@@ -61,12 +75,9 @@ def _valid(profile: str) -> Program:
     )
 
 
-def _partition_key(profile: str) -> Program:
-    sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in _KEYS]
-    return program(profile, *sends, peek("c3"), receive("c3", 20))
-
-
+@CASES.case("session-against-partition-key", PARTITIONED, "KEY-3")
 def _conflict(profile: str) -> Program:
+    """A message, or a message in a batch, with two different keys is refused."""
     return program(
         profile,
         send("c1", message("right", "a", session="a")),
@@ -77,7 +88,9 @@ def _conflict(profile: str) -> Program:
     )
 
 
+@CASES.case("message-id-is-no-key", PARTITIONED, "KEY-5")
 def _message_id(profile: str) -> Program:
+    """Batches of keyless messages are accepted like any, though their message IDs differ."""
     return program(
         profile,
         send("c1", message("k1", "a"), message("k2", "a")),
@@ -88,7 +101,9 @@ def _message_id(profile: str) -> Program:
     )
 
 
+@CASES.case("batches-of-one-and-of-two-keys", PARTITIONED, "KEY-7")
 def _batches(profile: str) -> Program:
+    """A batch of one key is stored whole; one of two keys is refused whole."""
     return program(
         profile,
         send("c1", message("m1", "a"), message("m2", "a"), message("m3", session="a")),
@@ -100,22 +115,30 @@ def _batches(profile: str) -> Program:
     )
 
 
+@CASES.case("same-key", PARTITIONED, "ROUTE-1", "ROUTE-2", "KEY-2")
 def _same_key(profile: str, *between: Step) -> Program:
+    """Two clients send messages of three keys."""
     before = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2) for key in _KEYS]
     after = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2, 4) for key in _KEYS]
     return program(profile, *before, *between, *after, peek("c3"), receive("c3", 20))
 
 
+@CASES.case("same-key-after-restart", PARTITIONED, "ROUTE-1", "ROUTE-2")
 def _after_restart(profile: str) -> Program:
+    """The broker is killed and started between the messages of a key."""
     return _same_key(profile, *restart())
 
 
+@CASES.case("same-key-after-outage", PARTITIONED, "ROUTE-1", "ROUTE-2")
 def _after_outage(profile: str) -> Program:
+    """All partitions go down and come up between the messages of a key."""
     every = range(partitions(profile))
     return _same_key(profile, *map(down, every), *map(up, every))
 
 
+@CASES.case("same-key-from-many-senders", PARTITIONED, "ROUTE-1", "ROUTE-2")
 def _senders_at_once(profile: str) -> Program:
+    """Four clients send messages of the same keys at the same time."""
     clients = ("c1", "c2", "c3", "c4")
     sends = [
         send(client, message(f"{key}{n}-{client}", key))
@@ -126,8 +149,10 @@ def _senders_at_once(profile: str) -> Program:
     return program(profile, *sends, peek("c1"), concurrent=True)
 
 
+@CASES.case("keyed-send-while-one-is-down", PARTITIONED, "ROUTE-5", "ROUTE-7")
 def _one_down_after_another(profile: str) -> Program:
-    """Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
+    """Messages of three keys are sent while one partition after another is down, theirs among them.
+    Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
     steps = [*(send("c1", message(f"{key} first", key)) for key in _KEYS), peek("c2")]
     for index in range(partitions(profile)):
         tries = [
@@ -137,8 +162,9 @@ def _one_down_after_another(profile: str) -> Program:
     return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in _KEYS), peek("c2"))
 
 
+@CASES.case("settling-while-others-are-down", PARTITIONED, "ROUTE-7")
 def _settle_elsewhere(profile: str) -> Program:
-    """Messages of many partitions are held, and one partition after another is down while one is settled."""
+    """Held messages are completed while other partitions are down."""
     count = partitions(profile)
     steps: list[Step] = [send("c1", message(f"m{n}", f"key {n}")) for n in range(2 * count)]
     steps += [receive("c2", 2 * count)] * 2
@@ -147,15 +173,35 @@ def _settle_elsewhere(profile: str) -> Program:
     return program(profile, *steps, lock_duration=HELD)
 
 
+@CASES.case("keyless-send-while-one-is-down", PARTITIONED, "ROUTE-6")
 def _keyless_around(profile: str) -> Program:
+    """Keyless messages find another partition when the one chosen for them is down."""
     count = partitions(profile)
     sends = [send(f"c{1 + n % 2}", message(f"m{n}"), timeout=_LONG) for n in range(2 * count)]
     batch = send("c1", message("b1"), message("b2"), timeout=_LONG)
     return program(profile, down(0), *sends, batch, up(0), peek("c3"))
 
 
+@CASES.case("send-while-all-are-down", PARTITIONED, "ROUTE-8")
+def _nothing_up(profile: str) -> Program:
+    """Nothing is accepted while no partition is up, and everything is again afterwards."""
+    every = range(partitions(profile))
+    return program(
+        profile,
+        send("c1", message("before", "a")),
+        *map(down, every),
+        send("c1", message("keyed", "a"), timeout=_SHORT),
+        send("c2", message("keyless"), timeout=_SHORT),
+        send("c2", message("b1"), message("b2"), timeout=_SHORT),
+        *map(up, every),
+        send("c1", message("after", "a")),
+        peek("c3"),
+    )
+
+
+@CASES.case("outage-amid-senders", PARTITIONED, "ROUTE-5", "ROUTE-6")
 def _side_by_side(profile: str) -> Program:
-    """Half of the partitions are down while one client sends with keys, and another one without."""
+    """While half of the partitions are down keyed and keyless messages are sent side by side."""
     count = partitions(profile)
     keys = [f"key {n}" for n in range(count)]
     before = [send("c1", message(f"{key} first", key)) for key in keys]
@@ -172,137 +218,8 @@ def _side_by_side(profile: str) -> Program:
     return program(profile, *steps, *[peek("c3")] * count, take("c4", 3 * count))
 
 
-def _nothing_up(profile: str) -> Program:
-    every = range(partitions(profile))
-    return program(
-        profile,
-        send("c1", message("before", "a")),
-        *map(down, every),
-        send("c1", message("keyed", "a"), timeout=_SHORT),
-        send("c2", message("keyless"), timeout=_SHORT),
-        send("c2", message("b1"), message("b2"), timeout=_SHORT),
-        *map(up, every),
-        send("c1", message("after", "a")),
-        peek("c3"),
-    )
-
-
+@CASES.case("keyless-balance", PARTITIONED, "ROUTE-4")
 def _balance(profile: str) -> Program:
+    """Enough keyless messages to judge how evenly they are spread."""
     sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(8 * partitions(profile) + 32)]
     return program(profile, *sends, peek("c4", 200))
-
-
-CASES: Final = (
-    Case(
-        "session-id-is-the-key",
-        ("KEY-1",),
-        PARTITIONED,
-        "Messages of one session, with and without an equal partition key, are together.",
-        _session_id,
-    ),
-    Case(
-        "partition-key-is-the-key",
-        ("KEY-2", "ROUTE-1", "ROUTE-2"),
-        PARTITIONED,
-        "Without sessions, messages of one partition key are together, whoever sends what and when.",
-        _partition_key,
-    ),
-    Case(
-        "valid-requests",
-        ("KEY-9",),
-        (*AZURE, "solace"),
-        "Sends of odd but valid keys, bodies and properties are accepted.",
-        _valid,
-    ),
-    Case(
-        "session-against-partition-key",
-        ("KEY-3",),
-        PARTITIONED,
-        "A message, or a message in a batch, with two different keys is refused.",
-        _conflict,
-    ),
-    Case(
-        "message-id-is-no-key",
-        ("KEY-5",),
-        PARTITIONED,
-        "Batches of keyless messages are accepted like any, though their message IDs differ.",
-        _message_id,
-    ),
-    Case(
-        "batches-of-one-and-of-two-keys",
-        ("KEY-7",),
-        PARTITIONED,
-        "A batch of one key is stored whole; one of two keys is refused whole.",
-        _batches,
-    ),
-    Case(
-        "same-key",
-        ("ROUTE-1", "ROUTE-2", "KEY-2"),
-        PARTITIONED,
-        "Two clients send messages of three keys.",
-        _same_key,
-    ),
-    Case(
-        "same-key-after-restart",
-        ("ROUTE-1", "ROUTE-2"),
-        PARTITIONED,
-        "The broker is killed and started between the messages of a key.",
-        _after_restart,
-    ),
-    Case(
-        "same-key-after-outage",
-        ("ROUTE-1", "ROUTE-2"),
-        PARTITIONED,
-        "All partitions go down and come up between the messages of a key.",
-        _after_outage,
-    ),
-    Case(
-        "same-key-from-many-senders",
-        ("ROUTE-1", "ROUTE-2"),
-        PARTITIONED,
-        "Four clients send messages of the same keys at the same time.",
-        _senders_at_once,
-    ),
-    Case(
-        "keyed-send-while-one-is-down",
-        ("ROUTE-5", "ROUTE-7"),
-        PARTITIONED,
-        "Messages of three keys are sent while one partition after another is down, theirs among them.",
-        _one_down_after_another,
-    ),
-    Case(
-        "settling-while-others-are-down",
-        ("ROUTE-7",),
-        PARTITIONED,
-        "Held messages are completed while other partitions are down.",
-        _settle_elsewhere,
-    ),
-    Case(
-        "keyless-send-while-one-is-down",
-        ("ROUTE-6",),
-        PARTITIONED,
-        "Keyless messages find another partition when the one chosen for them is down.",
-        _keyless_around,
-    ),
-    Case(
-        "send-while-all-are-down",
-        ("ROUTE-8",),
-        PARTITIONED,
-        "Nothing is accepted while no partition is up, and everything is again afterwards.",
-        _nothing_up,
-    ),
-    Case(
-        "outage-amid-senders",
-        ("ROUTE-5", "ROUTE-6"),
-        PARTITIONED,
-        "While half of the partitions are down keyed and keyless messages are sent side by side.",
-        _side_by_side,
-    ),
-    Case(
-        "keyless-balance",
-        ("ROUTE-4",),
-        PARTITIONED,
-        "Enough keyless messages to judge how evenly they are spread.",
-        _balance,
-    ),
-)

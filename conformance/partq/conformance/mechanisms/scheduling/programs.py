@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from partq.conformance.execution.drain import Leftover
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     begin,
@@ -164,8 +164,13 @@ def _cancels(proc: str, pick: int, **args: Any) -> Step:
     return Step(proc, "cancel_scheduled", {"pick": pick, **args})
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("scheduled", AZURE, "SCH-1", "SCH-2", "SCH-6")
 def _in_its_time(profile: str) -> Program:
-    """Asked for before their time, shown while they wait, received after."""
+    """Scheduled messages have numbers, and come once, in their time.
+    Asked for before their time, shown while they wait, received after."""
     return program(
         profile,
         _schedules("c1", message("m1", "a"), message("m2", "a")),
@@ -178,8 +183,9 @@ def _in_its_time(profile: str) -> Program:
     )
 
 
+@CASES.case("scheduled-behind", AZURE, "SCH-4")
 def _behind_what_was_sent(profile: str) -> Program:
-    """Messages sent while one waited come before it, later ones after it."""
+    """A message that is activated is the last one, with a new number."""
     sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
     after = [send("c1", message(f"n{n}", "a")) for n in range(2)]
     return program(
@@ -192,8 +198,10 @@ def _behind_what_was_sent(profile: str) -> Program:
     )
 
 
+@CASES.case("scheduled-cancelled", AZURE, "SCH-3")
 def _cancelled(profile: str) -> Program:
-    """One of two is cancelled in time, and never comes; it cannot be cancelled again."""
+    """A message that is cancelled in time never comes.
+    One of two is cancelled in time, and never comes; it cannot be cancelled again."""
     return program(
         profile,
         _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER),
@@ -206,8 +214,9 @@ def _cancelled(profile: str) -> Program:
     )
 
 
+@CASES.case("workflow-time-out", AZURE, "SCH-1", "SCH-3")
 def _time_out(profile: str) -> Program:
-    """A workflow schedules its own time-out, twice: it is done in time, and cancels it; then too late."""
+    """A workflow schedules its own time-out, and cancels it in time, and too late."""
     return program(
         profile,
         _schedules("c1", message("first time-out", "w"), delay=_LATER),
@@ -223,8 +232,9 @@ def _time_out(profile: str) -> Program:
     )
 
 
+@CASES.case("scheduled-void", AZURE, "SCH-4")
 def _void(profile: str) -> Program:
-    """Once a message is active its old number is void, and cancels nothing."""
+    """The number that a message had while it was scheduled cancels nothing once it is active."""
     return program(
         profile,
         _schedules("c1", message("m1", "a")),
@@ -237,8 +247,10 @@ def _void(profile: str) -> Program:
     )
 
 
+@CASES.case("scheduled-restart", AZURE, "SCH-1")
 def _through_a_restart(profile: str) -> Program:
-    """The broker is killed while messages wait, and starts when one of them is due."""
+    """Scheduled messages outlive a restart of the broker.
+    The broker is killed while messages wait, and starts when one of them is due."""
     down, up = restart()
     return program(
         profile,
@@ -253,8 +265,9 @@ def _through_a_restart(profile: str) -> Program:
     )
 
 
+@CASES.case("scheduled-transaction", AZURE, "SCH-2", "SCH-3")
 def _in_a_transaction(profile: str) -> Program:
-    """Scheduled and cancelled in transactions: all of it at the commit, nothing after a rollback."""
+    """What a transaction schedules and cancels happens at its commit, or not at all."""
     return program(
         profile,
         _schedules("c1", message("m1", "a"), delay=_LATER),
@@ -270,59 +283,6 @@ def _in_a_transaction(profile: str) -> Program:
         pass_time(_LATER + SECOND),
         take("c2", 5),
     )
-
-
-CASES: Final = (
-    Case(
-        "scheduled",
-        ("SCH-1", "SCH-2", "SCH-6"),
-        AZURE,
-        "Scheduled messages have numbers, and come once, in their time.",
-        _in_its_time,
-    ),
-    Case(
-        "scheduled-behind",
-        ("SCH-4",),
-        AZURE,
-        "A message that is activated is the last one, with a new number.",
-        _behind_what_was_sent,
-    ),
-    Case(
-        "scheduled-cancelled",
-        ("SCH-3",),
-        AZURE,
-        "A message that is cancelled in time never comes.",
-        _cancelled,
-    ),
-    Case(
-        "workflow-time-out",
-        ("SCH-1", "SCH-3"),
-        AZURE,
-        "A workflow schedules its own time-out, and cancels it in time, and too late.",
-        _time_out,
-    ),
-    Case(
-        "scheduled-void",
-        ("SCH-4",),
-        AZURE,
-        "The number that a message had while it was scheduled cancels nothing once it is active.",
-        _void,
-    ),
-    Case(
-        "scheduled-restart",
-        ("SCH-1",),
-        AZURE,
-        "Scheduled messages outlive a restart of the broker.",
-        _through_a_restart,
-    ),
-    Case(
-        "scheduled-transaction",
-        ("SCH-2", "SCH-3"),
-        AZURE,
-        "What a transaction schedules and cancels happens at its commit, or not at all.",
-        _in_a_transaction,
-    ),
-)
 
 
 LEFTOVERS: Final = (Leftover(SCHEDULED, waits=True),)

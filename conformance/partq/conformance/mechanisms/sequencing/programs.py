@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     PARTITIONED,
@@ -25,32 +25,64 @@ from partq.model.profiles import profile as profile_named
 _KEYS: Final = ("a", "b", "c", "d", "e")
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("numbers", AZURE, "SEQ-1", "SEQ-3", "SEQ-4", "SEQ-7")
 def _numbers(profile: str) -> Program:
-    """Several keys, so that a partitioned entity uses several partitions."""
+    """Messages sent one after the other have unique, growing numbers and times, without gaps.
+    Several keys, so that a partitioned entity uses several partitions."""
     sends = [send("c1", message(f"{key}{n}", key)) for n in range(3) for key in _KEYS]
     return program(profile, *sends, peek("c2"), receive("c2", 20), peek("c2", start="start"))
 
 
+@CASES.case("numbers-name-partitions", PARTITIONED, "SEQ-2")
+def _partition_bits(profile: str) -> Program:
+    """The top 16 bits of a number are those of its partition."""
+    return _numbers(profile)
+
+
+@CASES.case("numbers-of-senders-at-once", AZURE, "SEQ-1", "SEQ-4", "SEQ-7")
 def _at_once(profile: str) -> Program:
+    """Three clients send at the same time."""
     clients = ("c1", "c2", "c3")
     sends = [send(client, message(f"{client}-{n}", _KEYS[n % 2])) for n in range(6) for client in clients]
     return program(profile, *sends, peek("c1"), concurrent=True)
 
 
+@CASES.case("tickets-in-order-of-arrival", AZURE, "SEQ-1", "SEQ-4", "SEQ-7")
+def _tickets(profile: str) -> Program:
+    """Who asked first for a ticket of an event gets it first.
+    Buyers ask for tickets of two events; the seller of each serves them in the order of their arrival."""
+    buyers = ("c1", "c2", "c3", "c1", "c2", "c3")
+    sends = [
+        send(buyer, message(f"{event} {n} of {buyer}", event))
+        for n, buyer in enumerate(buyers)
+        for event in ("concert", "play")
+    ]
+    return program(profile, *sends, peek("c4"), *apart(*[take("c5", 2)] * 2, *[take("c6", 2)] * 4))
+
+
+@CASES.case("numbers-after-restart", AZURE, "SEQ-1", "SEQ-3", "SEQ-4")
 def _after_restart(profile: str) -> Program:
+    """Numbers go on where they were when the broker comes back."""
     before = [send("c1", message(f"m{n}", _KEYS[n % 2])) for n in range(4)]
     after = [send("c1", message(f"m{n}", _KEYS[n % 2])) for n in range(4, 8)]
     return program(profile, *before, take("c2"), *restart(), *after, peek("c2"))
 
 
+@CASES.case("numbers-roll-over", AZURE, "SEQ-5")
 def _roll_over(profile: str) -> Program:
+    """A counter that begins three below its end passes it."""
     start = 2 ** profile_named(profile).counter_bits - 3
     sends = [send("c1", message(f"m{n}", "a")) for n in range(6)]
     steps = (*sends, peek("c2", 2), peek("c2", 10), receive("c2", 3), receive("c2", 3))
     return program(profile, *steps, seq_start=start)
 
 
+@CASES.case("numbers-stay", AZURE, "SEQ-6")
 def _keeps(profile: str) -> Program:
+    """A message keeps its number when it is locked, abandoned, and when its lock expires."""
     return program(
         profile,
         send("c1", message("m1", "a")),
@@ -63,67 +95,3 @@ def _keeps(profile: str) -> Program:
         receive("c3", 2),
         peek("c2", start="start"),
     )
-
-
-def _tickets(profile: str) -> Program:
-    """Buyers ask for tickets of two events; the seller of each serves them in the order of their arrival."""
-    buyers = ("c1", "c2", "c3", "c1", "c2", "c3")
-    sends = [
-        send(buyer, message(f"{event} {n} of {buyer}", event))
-        for n, buyer in enumerate(buyers)
-        for event in ("concert", "play")
-    ]
-    return program(profile, *sends, peek("c4"), *apart(*[take("c5", 2)] * 2, *[take("c6", 2)] * 4))
-
-
-CASES: Final = (
-    Case(
-        "numbers",
-        ("SEQ-1", "SEQ-3", "SEQ-4", "SEQ-7"),
-        AZURE,
-        "Messages sent one after the other have unique, growing numbers and times, without gaps.",
-        _numbers,
-    ),
-    Case(
-        "numbers-name-partitions",
-        ("SEQ-2",),
-        PARTITIONED,
-        "The top 16 bits of a number are those of its partition.",
-        _numbers,
-    ),
-    Case(
-        "numbers-of-senders-at-once",
-        ("SEQ-1", "SEQ-4", "SEQ-7"),
-        AZURE,
-        "Three clients send at the same time.",
-        _at_once,
-    ),
-    Case(
-        "tickets-in-order-of-arrival",
-        ("SEQ-1", "SEQ-4", "SEQ-7"),
-        AZURE,
-        "Who asked first for a ticket of an event gets it first.",
-        _tickets,
-    ),
-    Case(
-        "numbers-after-restart",
-        ("SEQ-1", "SEQ-3", "SEQ-4"),
-        AZURE,
-        "Numbers go on where they were when the broker comes back.",
-        _after_restart,
-    ),
-    Case(
-        "numbers-roll-over",
-        ("SEQ-5",),
-        AZURE,
-        "A counter that begins three below its end passes it.",
-        _roll_over,
-    ),
-    Case(
-        "numbers-stay",
-        ("SEQ-6",),
-        AZURE,
-        "A message keeps its number when it is locked, abandoned, and when its lock expires.",
-        _keeps,
-    ),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Case
+from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
     HELD,
@@ -29,7 +29,12 @@ def _enlisted(id: str, key: str | None = "a", proc: str = "c1") -> Step:
     return send(proc, message(id, key), txn=True)
 
 
+CASES: Final = Cases()
+
+
+@CASES.case("transaction-needs-a-key", PARTITIONED, "TXN-1")
 def _needs_a_key(profile: str) -> Program:
+    """A keyless send in a transaction is refused."""
     return program(
         profile,
         begin("c1"),
@@ -43,16 +48,19 @@ def _needs_a_key(profile: str) -> Program:
     )
 
 
+@CASES.case("transaction-of-one-key", PARTITIONED, "TXN-2")
 def _one_key(profile: str) -> Program:
-    """Of six other keys one at least is in another partition, in all likelihood."""
+    """Sends of a second key in a transaction are refused, unless the keys share a partition.
+    Of six other keys one at least is in another partition, in all likelihood."""
     others = [_enlisted(f"other {n}", f"k{n}") for n in range(6)]
     known = [send("c2", message(f"known {key}", key)) for key in ("a", *(f"k{n}" for n in range(6)))]
     steps = (begin("c1"), _enlisted("m1"), *others, _enlisted("m2"), commit("c1"))
     return program(profile, *known, *steps, peek("c3"), receive("c3", 50))
 
 
+@CASES.case("transactional-sends", AZURE, "TXN-5")
 def _sends(profile: str) -> Program:
-    """Committed, rolled back, and left open until the end."""
+    """Sends are seen after their commit, and never after a rollback."""
     return program(
         profile,
         begin("c1"),
@@ -74,8 +82,10 @@ def _sends(profile: str) -> Program:
     )
 
 
+@CASES.case("transactional-settlements", AZURE, "TXN-5")
 def _settlements(profile: str) -> Program:
-    """All of one key: completed and committed; completed and rolled back, and then settled all the same."""
+    """Settlements count after their commit; after a rollback the same lock settles again.
+    All of one key: completed and committed; completed and rolled back, and then settled all the same."""
     return program(
         profile,
         *[send("c1", message(f"m{n}", "a")) for n in range(5)],
@@ -98,8 +108,9 @@ def _settlements(profile: str) -> Program:
     )
 
 
+@CASES.case("transactional-receive-and-send", AZURE, "TXN-5")
 def _both(profile: str) -> Program:
-    """A message of a key is completed, and another of the same key sent, as one."""
+    """A message is completed and another one sent, both or neither."""
     steps: list[Step] = []
     for n, end in enumerate((commit, rollback)):
         steps += [send("c1", message(f"in {n}", "a")), receive("c1", 1), begin("c1")]
@@ -107,8 +118,9 @@ def _both(profile: str) -> Program:
     return program(profile, *steps, receive("c2", 5), lock_duration=HELD)
 
 
+@CASES.case("transactions-at-once", AZURE, "TXN-5")
 def _at_once(profile: str) -> Program:
-    """Several clients at a time, each with its own key, commit or roll back."""
+    """Three clients have transactions open at the same time."""
     steps: list[Step] = []
     for n in range(3):
         for client, key in (("c1", "a"), ("c2", "b"), ("c3", "a")):
@@ -119,8 +131,10 @@ def _at_once(profile: str) -> Program:
     return program(profile, *steps, receive("c4", 50), concurrent=True)
 
 
+@CASES.case("transaction-settles-in-one-partition", PARTITIONED, "TXN-7")
 def _across(profile: str) -> Program:
-    """Receive enough messages that at least two come from different partitions."""
+    """Settling messages of a second partition in a transaction is refused.
+    Receive enough messages that at least two come from different partitions."""
     count = 4 * partitions(profile)
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
     fetch = [receive("c2", count)] * 3
@@ -130,8 +144,9 @@ def _across(profile: str) -> Program:
     return program(profile, *sends, *fetch, *steps, lock_duration=HELD)
 
 
+@CASES.case("key-pins-in-and-out-of-transactions", PARTITIONED, "TXN-8", "ROUTE-1")
 def _pinned(profile: str) -> Program:
-    """The same keys inside and outside of transactions."""
+    """Messages of a key are together, sent in transactions or not."""
     steps: list[Step] = []
     for key in ("a", "b", "c"):
         steps += [send("c2", message(f"{key} before", key)), begin("c1")]
@@ -139,8 +154,10 @@ def _pinned(profile: str) -> Program:
     return program(profile, *steps, peek("c3"), receive("c3", 20))
 
 
+@CASES.case("nothing-after-the-end", AZURE, "TXN-10")
 def _over(profile: str) -> Program:
-    """After a commit and after a rollback: a send, a settlement, another commit and another rollback."""
+    """What is asked for in a transaction after its commit or rollback is refused.
+    After a commit and after a rollback: a send, a settlement, another commit and another rollback."""
     steps = [send("c2", message("held", "a")), receive("c1")]
     for end in (commit, rollback):
         name = end("c1").op
@@ -148,70 +165,3 @@ def _over(profile: str) -> Program:
         steps += [in_ended(send("c1", message(f"after the {name}", "a"))), in_ended(complete("c1", 0))]
         steps += [in_ended(commit("c1")), in_ended(rollback("c1"))]
     return program(profile, *steps, complete("c1", 0), peek("c2", start="start"))
-
-
-CASES: Final = (
-    Case(
-        "transaction-needs-a-key",
-        ("TXN-1",),
-        PARTITIONED,
-        "A keyless send in a transaction is refused.",
-        _needs_a_key,
-    ),
-    Case(
-        "transaction-of-one-key",
-        ("TXN-2",),
-        PARTITIONED,
-        "Sends of a second key in a transaction are refused, unless the keys share a partition.",
-        _one_key,
-    ),
-    Case(
-        "transactional-sends",
-        ("TXN-5",),
-        AZURE,
-        "Sends are seen after their commit, and never after a rollback.",
-        _sends,
-    ),
-    Case(
-        "transactional-settlements",
-        ("TXN-5",),
-        AZURE,
-        "Settlements count after their commit; after a rollback the same lock settles again.",
-        _settlements,
-    ),
-    Case(
-        "transactional-receive-and-send",
-        ("TXN-5",),
-        AZURE,
-        "A message is completed and another one sent, both or neither.",
-        _both,
-    ),
-    Case(
-        "transactions-at-once",
-        ("TXN-5",),
-        AZURE,
-        "Three clients have transactions open at the same time.",
-        _at_once,
-    ),
-    Case(
-        "transaction-settles-in-one-partition",
-        ("TXN-7",),
-        PARTITIONED,
-        "Settling messages of a second partition in a transaction is refused.",
-        _across,
-    ),
-    Case(
-        "key-pins-in-and-out-of-transactions",
-        ("TXN-8", "ROUTE-1"),
-        PARTITIONED,
-        "Messages of a key are together, sent in transactions or not.",
-        _pinned,
-    ),
-    Case(
-        "nothing-after-the-end",
-        ("TXN-10",),
-        AZURE,
-        "What is asked for in a transaction after its commit or rollback is refused.",
-        _over,
-    ),
-)

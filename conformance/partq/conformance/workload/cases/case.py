@@ -11,6 +11,9 @@ from partq.model.errors import UserError
 from partq.model.messages import KeyRule
 from partq.model.profiles import profile
 
+Build = Callable[[str], Program]
+"""A profile's name -> the program."""
+
 
 class UnknownCase(UserError, LookupError):
     """No case of that name. The text suggests near ones."""
@@ -29,13 +32,27 @@ class Case:
     requirements: tuple[str, ...]
     profiles: tuple[str, ...]
     summary: str
-    build: Callable[[str], Program]
+    build: Build
 
     def fits(self, profile_name: str) -> bool:
         """Whether it makes sense for that profile: for one of its own, or for one whose clients do the same
         things to the same end."""
         like = _shape(profile_name)
         return any(_shape(name) == like for name in self.profiles)
+
+
+class Cases(list[Case]):
+    """The cases of one mechanism, in the order in which they are declared."""
+
+    def case(self, name: str, profiles: tuple[str, ...], *requirements: str) -> Callable[[Build], Build]:
+        """Declare what a function builds as a case; the first line of its docstring is the summary."""
+
+        def declare(build: Build) -> Build:
+            summary = (build.__doc__ or "").partition("\n")[0]
+            self.append(Case(name, requirements, profiles, summary, build))
+            return build
+
+        return declare
 
 
 def _shape(profile_name: str) -> tuple[KeyRule, bool, bool, bool]:
