@@ -27,7 +27,7 @@ from partq.conformance.workload.cases.steps import (
 from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.phrases import send as send_any
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.weights import Theme
+from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import DEAD_LETTER, ENV
 from partq.model.profiles import SECOND
 
@@ -145,27 +145,11 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
 THEME: Final = Theme(
     "deadletters",
     rule="RCV-9",
-    weights={
-        "dead_letter": 8,
-        "look_at_dead": 5,
-        "take_dead": 8,
-        "buried": 8,
-        "worn_out": 4,
-        "dead_outlasted": 3,
-        "dead_survives": 2,
-        "dead_together": 4,
-        "mortal": 3,
-        "a_while": 2,
-        "send": 24,
-        "receive": 14,
-        "complete": 5,
-        "abandon": 5,
-        "stale": 2,
-        "peek": 4,
-        "advance": 2,
-        "outage": 2,
-        "front_end": 1,
-    },
+    weights=weighed(
+        "dead_letter 8, look_at_dead 5, take_dead 8, buried 8, worn_out 4, dead_outlasted 3, "
+        "dead_survives 2, dead_together 4, mortal 3, a_while 2, send 24, receive 14, complete 5, abandon 5, "
+        "stale 2, peek 4, advance 2, outage 2, front_end 1"
+    ),
     wears=True,
 )
 """Messages moved to the dead-letter queue, and handled there."""

@@ -27,7 +27,7 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.phrases import Draft, browse
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.weights import Theme
+from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import DEFERRED
 from partq.model.operations import DRAINER, ENV
 from partq.model.profiles import SECOND
@@ -123,25 +123,11 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
 THEME: Final = Theme(
     "deferral",
     rule="RCV-10",
-    weights={
-        "defer": 10,
-        "by_number": 10,
-        "set_aside": 8,
-        "found": 4,
-        "defer_late": 3,
-        "outlasted": 4,
-        "deferred_together": 4,
-        "send": 22,
-        "receive": 16,
-        "complete": 8,
-        "abandon": 4,
-        "stale": 2,
-        "peek": 6,
-        "advance": 3,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
+    weights=weighed(
+        "defer 10, by_number 10, set_aside 8, found 4, defer_late 3, outlasted 4, deferred_together 4, "
+        "send 22, receive 16, complete 8, abandon 4, stale 2, peek 6, advance 3, outage 2, front_end 1, "
+        "kill 1"
+    ),
 )
 
 

@@ -26,7 +26,7 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.phrases import Draft, browse
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.weights import Theme
+from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -123,23 +123,10 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
 THEME: Final = Theme(
     "duplicates",
     rule="DUP-1",
-    weights={
-        "repeat": 14,
-        "twice": 8,
-        "copies_in_a_batch": 5,
-        "copies_together": 5,
-        "copies_scheduled": 3,
-        "a_window": 4,
-        "send": 8,
-        "receive": 14,
-        "take": 3,
-        "complete": 8,
-        "abandon": 3,
-        "peek": 8,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
+    weights=weighed(
+        "repeat 14, twice 8, copies_in_a_batch 5, copies_together 5, copies_scheduled 3, a_window 4, send 8, "
+        "receive 14, take 3, complete 8, abandon 3, peek 8, outage 2, front_end 1, kill 1"
+    ),
     settings={"duplicate_detection": True, "duplicate_window": _WINDOW},
 )
 

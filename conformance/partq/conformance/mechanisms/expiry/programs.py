@@ -23,7 +23,7 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.phrases import Draft, browse, settlement
 from partq.conformance.workload.program import Program
-from partq.conformance.workload.weights import Theme
+from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -121,26 +121,11 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
 THEME: Final = Theme(
     "expiry",
     rule="RCV-15",
-    weights={
-        "mortal": 22,
-        "over": 8,
-        "held": 8,
-        "left_alone": 3,
-        "mortal_together": 3,
-        "mortal_scheduled": 2,
-        "a_while": 6,
-        "send": 10,
-        "receive": 16,
-        "take": 3,
-        "complete": 8,
-        "abandon": 4,
-        "defer": 2,
-        "by_number": 3,
-        "peek": 8,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
+    weights=weighed(
+        "mortal 22, over 8, held 8, left_alone 3, mortal_together 3, mortal_scheduled 2, a_while 6, send 10, "
+        "receive 16, take 3, complete 8, abandon 4, defer 2, by_number 3, peek 8, outage 2, front_end 1, "
+        "kill 1"
+    ),
 )
 
 

@@ -26,7 +26,7 @@ from partq.conformance.workload.cases.steps import (
 )
 from partq.conformance.workload.phrases import Draft, browse, settlement
 from partq.conformance.workload.program import Program, Step
-from partq.conformance.workload.weights import Theme
+from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import SCHEDULED, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -132,24 +132,10 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
 THEME: Final = Theme(
     "scheduling",
     rule="SCH-1",
-    weights={
-        "later": 20,
-        "cancel": 4,
-        "reconsidered": 6,
-        "race": 6,
-        "among_others": 6,
-        "together": 5,
-        "wait": 6,
-        "send": 12,
-        "receive": 14,
-        "take": 3,
-        "complete": 10,
-        "abandon": 3,
-        "peek": 8,
-        "outage": 2,
-        "front_end": 1,
-        "kill": 1,
-    },
+    weights=weighed(
+        "later 20, cancel 4, reconsidered 6, race 6, among_others 6, together 5, wait 6, send 12, "
+        "receive 14, take 3, complete 10, abandon 3, peek 8, outage 2, front_end 1, kill 1"
+    ),
 )
 
 
