@@ -88,17 +88,21 @@ class Action(NamedTuple):
     flow: str | None = None
     by: int = 0
     timeout: int = 60 * SECOND
-    slack: int = 0
-    early: int = 0
     state: str | None = None
     victim: str | None = None
     number: int | None = None
     only: int | None = None
-    calm: bool = False
     target: tuple[str | None, ...] | None = None
     about: tuple[str, ...] = ()
     seqs: tuple[int, ...] = ()
     entity: str = ""
+    slack: int = 0
+    early: int = 0
+    calm: bool = False
+
+    def within(self, slack: int, early: int, calm: bool) -> Action:
+        """The operation with these, its last fields; several times as fast as `_replace`."""
+        return tuple.__new__(Action, (*self[:-3], slack, early, calm))
 
 
 class Answer(NamedTuple):

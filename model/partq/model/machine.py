@@ -56,7 +56,8 @@ tables of its mechanism's norm, or, for a move that only a broken rule allows, o
   transaction, or where consumers are bound as flows;
 - `BROKER_OPS`: what the environment and the broker do;
 - `AFTERWARDS`: what a mechanism makes of the state after an operation of another;
-- `moves`, a function: the broker's own moves that may happen now.
+- `moves` and `due_moves`, functions: the broker's own moves that may happen now, and those that `explain`
+  does not make by itself.
 """
 
 from __future__ import annotations
@@ -74,7 +75,18 @@ from .operations import OPS
 from .routing import norm as routing
 from .state import InvalidScope, State, client, initial
 
-__all__ = ["Action", "Answer", "InvalidScope", "Observed", "State", "explain", "initial", "internal", "steps"]
+__all__ = [
+    "Action",
+    "Answer",
+    "InvalidScope",
+    "Observed",
+    "State",
+    "due_moves",
+    "explain",
+    "initial",
+    "internal",
+    "steps",
+]
 
 load()
 
@@ -98,7 +110,12 @@ def explain(state: State, action: Action, observed: Observed) -> Iterator[State]
 
 def internal(state: State) -> list[Action]:
     """The broker's own moves that may happen now."""
-    return list(chain.from_iterable(norm.moves(state) for norm in _NORMS if hasattr(norm, "moves")))
+    return [*chain.from_iterable(moves(state) for moves in _MOVES), *due_moves(state)]
+
+
+def due_moves(state: State) -> list[Action]:
+    """Those of them that `explain` does not make by itself."""
+    return list(chain.from_iterable(moves(state) for moves in _DUE))
 
 
 def _of_client(mechanism: Mechanism, may_be_empty: bool) -> Mechanism:
@@ -152,6 +169,8 @@ def _joined(table: str) -> dict[str, Mechanism]:
 
 
 _NORMS: Final = mechanisms.parts(__package__, "norm").values()
+_MOVES: Final = [norm.moves for norm in _NORMS if hasattr(norm, "moves")]
+_DUE: Final = [norm.due_moves for norm in _NORMS if hasattr(norm, "due_moves")]
 _CLIENT_OPS: Final = _joined("CLIENT_OPS")
 _IN_TRANSACTION: Final = _joined("IN_TRANSACTION")
 _WITH_FLOWS: Final = _joined("WITH_FLOWS")

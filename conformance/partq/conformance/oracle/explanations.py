@@ -14,7 +14,7 @@ from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.conformance.oracle.roles import DELIVERS, LOOKS
 from partq.model.actions import Action, Answer, Observed
-from partq.model.machine import explain, internal, steps
+from partq.model.machine import due_moves, explain, steps
 from partq.model.messages import Delivery, message_id
 from partq.model.operations import CLOCK, OPS, UNDOES, Outcome
 from partq.model.peeking.observed import unseen
@@ -36,9 +36,6 @@ that they allow."""
 ANSWERING: Final = frozenset(name for name, op in OPS.items() if op.answers)
 """The operations that show messages."""
 
-TIMERS: Final = frozenset({"rebalance", "handoff"})
-"""The broker's own moves that `explain` does not make by itself."""
-
 
 def explanations(
     state: State,
@@ -55,7 +52,7 @@ def explanations(
     unknown outcome it is the likely ones; all are `unseen_receives`' business."""
     instant = max(state.now, effect.call)
     calm = busy or (effect.doubt == BUSY and not state.down)
-    action = effect.action._replace(slack=horizon - instant, early=instant - effect.call, calm=calm)
+    action = effect.action.within(horizon - instant, instant - effect.call, calm)
     for n, moved in enumerate(at(_after_tries(state, effect, tried), instant)):
         if n and not goes_on():
             return
@@ -129,7 +126,7 @@ def left_to_itself(
     for instant in sorted({max(state.now, lo, than) for lo in due for than in (late, 0)}, reverse=True):
         if instant <= horizon:
             for moved in at(state, instant):
-                for move in internal(moved):
+                for move in due_moves(moved):
                     for one in _chosen(move, targets):
                         yield from (after for _, after in steps(moved, one))
 
@@ -137,7 +134,7 @@ def left_to_itself(
 def _chosen(move: Action, targets: Callable[[], Iterator[Target]] | None) -> Iterator[Action]:
     if move.op == "rebalance" and targets is not None:
         yield from (move._replace(target=target) for target in targets())
-    elif move.op in TIMERS:
+    else:
         yield move
 
 

@@ -71,7 +71,7 @@ def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) 
         # Outages of other partitions let the broker do nothing that it may not do as busy while all are up.
         elsewhere = effect.action.op in OUTAGES and names and effect.action.partition not in names
         if part is not None and not elsewhere:
-            kept.append(part._replace(waiting=()))
+            kept.append(part._replace(waiting=()) if part.waiting else part)
     return tuple(kept)
 
 
@@ -156,7 +156,10 @@ def _of_birth(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | Non
 
 
 def _showing(effect: Effect, ids: Ids) -> Effect:
-    shown = tuple(message for message in effect.observed.messages if message.id in ids)
+    messages = effect.observed.messages
+    shown = tuple(message for message in messages if message.id in ids)
+    if len(shown) == len(messages):
+        return effect
     return effect._replace(observed=effect.observed._replace(messages=shown))
 
 

@@ -325,8 +325,12 @@ class Search:
     def _foretold(self, n: int | None, node: _Node) -> Iterator[Choice]:
         """The choice, if it agrees with the assignment events to come."""
         flows = node.state.flows
-        untrue = not UNTRUE.isdisjoint(node.state.cfg.waived)
-        if flows is None or not flows.unseen or untrue or self.foretold.agrees(flows, node.done):
+        if (
+            flows is None
+            or not flows.unseen
+            or self.foretold.agrees(flows, node.done)
+            or not UNTRUE.isdisjoint(node.state.cfg.waived)
+        ):
             yield n, node
 
     def _timers(self, node: _Node, horizon: int, late: int = 0) -> Iterator[Choice]:

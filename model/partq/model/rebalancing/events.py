@@ -8,7 +8,7 @@ from typing import Final
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..state import Flows, State, position
-from .norm import GONE, Owner, handoff, moves, rebalance
+from .norm import GONE, Owner, due_moves, handoff, rebalance
 
 Steps = Iterator[tuple[Answer, State]]
 Change = tuple[int, str, str, int]
@@ -36,7 +36,7 @@ def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Itera
         return
     if _tells_of_end(flows, p, action):
         yield owned(heard(state, flows, p, []), p, (str(action.flow), "unbound"))
-    for move in moves(state) if fold else ():
+    for move in due_moves(state) if fold else ():
         mechanism = rebalance if move.op == "rebalance" else handoff
         for _, after in mechanism(state, move, None):
             if after.flows is not None:

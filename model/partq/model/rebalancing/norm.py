@@ -278,7 +278,7 @@ def started(state: State, slack: int) -> State:
 # What the broker does by itself
 
 
-def moves(state: State) -> list[Action]:
+def due_moves(state: State) -> list[Action]:
     """The rebalance and the handoffs that are due."""
     flows = state.flows
     if flows is None or state.dead:

@@ -153,13 +153,20 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
     by the clock skew."""
     if at is None or not cfg.timed:
         return part
-    log = []
-    for entry in part.log:
-        narrowed = _narrowed(entry, number, at, cfg.skew)
-        if narrowed is None:
+    log, earliest, latest = list(part.log), at - cfg.skew, at + cfg.skew
+    for index, entry in enumerate(part.log):
+        if entry.at is None:
+            continue
+        low, high = entry.at
+        if high > latest and entry.number <= number:
+            high = latest
+        if low < earliest and entry.number >= number:
+            low = earliest
+        if low > high:
             return None
-        log.append(narrowed)
-    return part._replace(log=tuple(log), floor=max(part.floor, at - cfg.skew))
+        if (low, high) != entry.at:
+            log[index] = entry._replace(at=(low, high))
+    return part._replace(log=tuple(log), floor=max(part.floor, earliest))
 
 
 def as_shown(cfg: Config, part: Part, shown: Iterable[tuple[int, Delivery]]) -> Part | None:
@@ -176,19 +183,6 @@ def as_shown(cfg: Config, part: Part, shown: Iterable[tuple[int, Delivery]]) -> 
 def _is_known(part: Part, index: int, at: int | None) -> bool:
     """Whether the message there was shown with that enqueued time before, so that it says nothing new."""
     return at is None or (part.floor >= at and part.log[index].at == (at, at))
-
-
-def _narrowed(entry: Entry, number: int, at: int, skew: int) -> Entry | None:
-    if entry.at is None:
-        return entry
-    low, high = entry.at
-    if entry.number <= number:
-        high = min(high, at + skew)
-    if entry.number >= number:
-        low = max(low, at - skew)
-    if low > high:
-        return None
-    return entry if (low, high) == entry.at else entry._replace(at=(low, high))
 
 
 def stamp(state: State, part: Part, slack: int, since: int) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from partq.model.actions import Action
-from partq.model.machine import explain, initial, internal, steps
+from partq.model.machine import due_moves, explain, initial, steps
 from partq.model.operations import Outcome
 from partq.model.profiles import Entity, admit, profile
 from partq.model.state import State
@@ -25,9 +25,6 @@ from .equivalence import after_of, settled, way_to
 from .graphs import SILENT, Edge, Graph
 from .shown import Reading, Shown
 from .spec_side import SpecScope, unlabelled
-
-TIMERS: Final = ("rebalance", "handoff")
-"""The broker's own moves that no observation makes on its way."""
 
 AGES: Final = 1_000
 """How many times as long as a lock every operation may take: longer than all that may happen unseen."""
@@ -127,8 +124,8 @@ def _left_to_itself(states: set[State]) -> frozenset[State]:
     """These states, and all reached from them by the broker's timers."""
     found, waiting = set(states), [*states]
     for state in waiting:  # grows while it is walked
-        for move in internal(state) if state.flows is not None else ():
-            for _, after in steps(state, move) if move.op in TIMERS else ():
+        for move in due_moves(state):
+            for _, after in steps(state, move):
                 if after not in found:
                     found.add(after)
                     waiting.append(after)
