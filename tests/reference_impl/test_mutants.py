@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Generator
 from dataclasses import fields
-from inspect import isfunction, signature
+from inspect import isfunction, isgenerator, signature
 
 import pytest
 
@@ -24,6 +25,8 @@ from partq.model import clauses
 from partq.model.profiles import PROFILES
 from partq.model.requirements import Level, catalogue
 from partq.reference_impl.broker import Parts
+from partq.reference_impl.errors import Refused
+from partq.reference_impl.mutants.forms import Form, answering, before, then, together
 from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect
 from partq.reference_impl.store import Store
 
@@ -268,6 +271,70 @@ def test_a_hook_that_there_is_not_is_refused() -> None:
 
     with pytest.raises(AttributeError, match="no_such_hook"):
         defect("SEQ-1", "no_such_hook")(mislaid)
+
+
+def test_a_defect_that_asks_for_what_its_hook_is_not_given_is_refused() -> None:
+    def greedy(self: Store, key: str) -> int:
+        return len(key)
+
+    with pytest.raises(TypeError, match="greedy takes"):
+        defect("SEQ-1", "next_number")(greedy)
+
+
+class Adder:
+    """A hook, and the same as a coroutine."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def add(self, left: int, right: int = 1) -> int:
+        self.asked.append(left)
+        return left + right
+
+    def waits(self, left: int, right: int = 1) -> Generator[int, None, int]:
+        yield left
+        return self.add(left, right)
+
+
+def called(hook: str, form: Form, function: Callable[..., object], *args: int) -> tuple[object, list[int]]:
+    """What the hook answers beside the defect, and what it was asked itself."""
+    adder = Adder()
+    answer = together(function, getattr(Adder, hook), form)(adder, *args)
+    if isgenerator(answer):
+        with pytest.raises(StopIteration) as stopped:
+            [next(answer), next(answer)]
+        answer = stopped.value.value
+    return answer, adder.asked
+
+
+@pytest.mark.parametrize("hook", ["add", "waits"])
+def test_a_defect_comes_before_its_hook_or_after_it(hook: str) -> None:
+    seen: list[int] = []
+
+    def notes(self: Adder, right: int) -> None:
+        seen.append(right * 10 + len(self.asked))
+
+    def notes_answer(self: Adder, answer: int) -> None:
+        seen.append(answer)
+
+    def doubles(left: int, answer: int) -> int:
+        return answer * 2 + left
+
+    assert called(hook, before, notes, 2, 5) == (7, [2])
+    assert called(hook, then, notes, 2) == (3, [2])
+    assert called(hook, then, notes_answer, 2, 5) == (7, [2])
+    assert seen == [50, 11, 7]
+    assert called(hook, answering, doubles, 2, 5) == (16, [2])
+
+
+def test_a_defect_that_refuses_keeps_its_hook_from_happening() -> None:
+    def refuses(self: Adder) -> None:
+        raise Refused("unavailable")
+
+    adder = Adder()
+    with pytest.raises(Refused):
+        together(refuses, Adder.add, before)(adder, 1)
+    assert adder.asked == []
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -7,6 +7,7 @@ Every change of hands is told to ``tell`` at the moment it happens.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from .clock import Clock, Steps
@@ -23,19 +24,18 @@ OVER: Final = 0
 """The end of a handoff that is over."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Flow:
     """One consumer's binding. ``standby``: it was bound when there were consumers enough. ``left_over``: it
     outlived a kill of the broker, and its client has not bound it again yet."""
 
-    __slots__ = ("left_over", "name", "proc", "standby")
-
-    def __init__(self, name: str, proc: str, standby: bool) -> None:
-        self.name = name
-        self.proc = proc
-        self.standby = standby
-        self.left_over = False
+    name: str
+    proc: str
+    standby: bool
+    left_over: bool = False
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Seat:
     """One partition's place in the assignment.
 
@@ -44,15 +44,12 @@ class Seat:
     ``unacked``: what its flow got and has not settled, by token.
     """
 
-    __slots__ = ("flow", "handoff_ends", "heir", "partition", "state", "unacked")
-
-    def __init__(self, partition: Partition) -> None:
-        self.partition = partition
-        self.state = UNASSIGNED
-        self.flow: Flow | None = None
-        self.heir: Flow | None = None
-        self.handoff_ends = OVER
-        self.unacked: dict[str, Stored] = {}
+    partition: Partition
+    state: str = UNASSIGNED
+    flow: Flow | None = None
+    heir: Flow | None = None
+    handoff_ends: int = OVER
+    unacked: dict[str, Stored] = field(default_factory=dict)
 
     @property
     def future(self) -> Flow | None:

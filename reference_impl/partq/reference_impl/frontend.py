@@ -225,7 +225,11 @@ class FrontEnd(Deferring):
 
     def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
         """What a peek shows of these messages."""
-        return [self.broker.show(stored, None, self.state_of(stored)) for stored in found]
+        return [self.view(stored) for stored in found]
+
+    def view(self, stored: Stored) -> Any:
+        """What a peek shows of one message."""
+        return self.broker.show(stored, None, self.state_of(stored))
 
     def state_of(self, stored: Stored) -> str:
         """What a peek says of a message; a locked one is active (PEEK-7)."""

@@ -7,6 +7,7 @@ end as unsure wherever it was: what it had done is done, what it had not will no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from .clock import HOP, Clock, Steps, Task
@@ -16,6 +17,7 @@ Answer = tuple[str, str | None, Sequence[Any]]
 """What a client learns: ``ok``, ``error`` (it did not happen) or ``unknown``; the error's kind; messages."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Connection:
     """One client's way to the broker. ``end``: which front end serves it. ``cursors``: its places in peeking,
     by partition name; ``dead_cursors``: those in the dead-letter queue.
@@ -23,18 +25,15 @@ class Connection:
     operation whether the network fails; what that does to the client's flows is its own affair. ``locks``:
     those that the client was given."""
 
-    __slots__ = ("broken", "clock", "cursors", "dead_cursors", "end", "fails", "locks", "proc", "task")
-
-    def __init__(self, proc: str, clock: Clock, end: int) -> None:
-        self.proc = proc
-        self.clock = clock
-        self.end = end
-        self.cursors: dict[int, int] = {}
-        self.dead_cursors: dict[int, int] = {}
-        self.locks: list[str] = []
-        self.task: Task | None = None
-        self.broken: str | None = None
-        self.fails: Callable[[Connection], bool] = _never
+    proc: str
+    clock: Clock
+    end: int
+    cursors: dict[int, int] = field(default_factory=dict)
+    dead_cursors: dict[int, int] = field(default_factory=dict)
+    locks: list[str] = field(default_factory=list)
+    task: Task | None = None
+    broken: str | None = None
+    fails: Callable[[Connection], bool] = lambda connection: False
 
     def call(self, operation: Steps[Sequence[Any] | None]) -> Steps[Answer]:
         """Run an operation of the broker to its end, or until a fault cuts it off."""
@@ -62,7 +61,3 @@ class Connection:
             self.dead_cursors.clear()
         if self.task is not None:
             self.clock.interrupt(self.task, Unsure("connection_lost", "cut off in flight"))
-
-
-def _never(connection: Connection) -> bool:
-    return False

@@ -7,6 +7,7 @@ partition knows beyond its store (locks, what is free) is volatile: `recover` re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
@@ -48,48 +49,33 @@ class DeadLetterQueue(Protocol):
     def recover(self, counted: bool = False) -> None: ...
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Partition:
     """A partition by its ``name`` (a number), in front of its store.
 
-    ``locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
+    ``_locks`` is the broker's table of all locks by token, shared by its partitions. After ``most_tries``
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
     (``dead_letters_late``). ``dead_letters``: its part of the dead-letter queue, None in that itself, where
     ``main`` is this partition. ``timetable``: None where nothing can be scheduled; ``lifetimes``:
     None where messages live for ever; ``memory``: None where duplicates are not detected.
     """
 
-    __slots__ = (
-        "_free",
-        "_leases",
-        "_locks",
-        "dead_letters",
-        "dead_letters_late",
-        "lifetimes",
-        "main",
-        "memory",
-        "most_tries",
-        "name",
-        "store",
-        "timetable",
-        "up",
-    )
+    name: int
+    store: Store
+    _locks: dict[str, Stored]
+    most_tries: int | None = None
+    dead_letters_late: bool = False
+    up: bool = True
+    main: Partition = field(init=False)
+    dead_letters: DeadLetterQueue | None = None
+    timetable: Waiting | None = None
+    lifetimes: Ageing | None = None
+    memory: Remembering | None = None
+    _free: list[tuple[int, Stored]] = field(default_factory=list)
+    _leases: list[tuple[int, int, Stored, str]] = field(default_factory=list)
 
-    def __init__(
-        self, name: int, store: Store, locks: dict[str, Stored], most_tries: int | None = None
-    ) -> None:
-        self.name = name
-        self.store = store
-        self.up = True
-        self.most_tries = most_tries
-        self.dead_letters_late = False
-        self.main: Partition = self
-        self.dead_letters: DeadLetterQueue | None = None
-        self.timetable: Waiting | None = None
-        self.lifetimes: Ageing | None = None
-        self.memory: Remembering | None = None
-        self._locks = locks
-        self._free: list[tuple[int, Stored]] = []
-        self._leases: list[tuple[int, int, Stored, str]] = []
+    def __post_init__(self) -> None:
+        self.main = self
 
     @property
     def latest(self) -> int:

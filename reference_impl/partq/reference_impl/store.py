@@ -32,8 +32,8 @@ class Content(Protocol):
 
 
 @dataclass(slots=True)
-class Ticket:
-    """A message whose client is told the ``number`` that it is stored under first."""
+class Letter:
+    """A message of the broker's own making."""
 
     id: str
     body: str
@@ -42,13 +42,19 @@ class Ticket:
     properties: tuple[tuple[str, str], ...]
     scheduled_at: int | None
     ttl: int | None
-    number: int | None = None
 
     @classmethod
     def of(cls, one: Content) -> Self:
-        """The ticket of a message."""
+        """The same of a message."""
         keys = one.session_id, one.partition_key
         return cls(one.id, one.body, *keys, one.properties, one.scheduled_at, one.ttl)
+
+
+@dataclass(slots=True)
+class Ticket(Letter):
+    """A message whose client is told the ``number`` that it is stored under first."""
+
+    number: int | None = None
 
 
 class Holder(Protocol):
@@ -79,6 +85,7 @@ class Holder(Protocol):
     def release(self, stored: Stored) -> None: ...
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Stored:
     """One accepted message, and the state of its delivery.
 
@@ -91,48 +98,25 @@ class Stored:
     ``given_reason``: the one that its holder gave for moving it there.
     """
 
-    __slots__ = (
-        "content",
-        "count",
-        "deferred",
-        "due",
-        "ends",
-        "enlisted",
-        "enqueued_at",
-        "given_reason",
-        "gone",
-        "heir",
-        "hidden",
-        "lock",
-        "number",
-        "order",
-        "partition",
-        "reason",
-        "told",
-        "tries",
-        "until",
-    )
-
-    def __init__(self, content: Content, order: int, number: int, at: int, partition: Holder) -> None:
-        self.content = content
-        self.order = order
-        self.number = number
-        self.enqueued_at = at
-        self.partition = partition
-        self.count = 0
-        self.told = 0
-        self.tries = 0
-        self.lock: str | None = None
-        self.until = 0
-        self.enlisted: str | None = None
-        self.gone = False
-        self.hidden = False
-        self.deferred = False
-        self.due: int | None = None
-        self.ends: int | None = None
-        self.heir: Stored | None = None
-        self.reason: str | None = None
-        self.given_reason: str | None = None
+    content: Content
+    order: int
+    number: int
+    enqueued_at: int
+    partition: Holder
+    count: int = 0
+    told: int = 0
+    tries: int = 0
+    lock: str | None = None
+    until: int = 0
+    enlisted: str | None = None
+    gone: bool = False
+    hidden: bool = False
+    deferred: bool = False
+    due: int | None = None
+    ends: int | None = None
+    heir: Stored | None = None
+    reason: str | None = None
+    given_reason: str | None = None
 
     def is_scheduled(self) -> bool:
         """Whether the message waits for its time."""

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from .errors import Refused
 from .store import Content, Holder, Stored
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Transaction:
     """One open transaction. ``partition``: where it sends to, from its first send on; ``settles_in``: where
     it settles, mostly the same one. ``sends`` get their numbers at the commit, what is ``hidden`` has them
     already: what is sent while it ``numbers_early``. ``cancels``: scheduled messages. ``used``: when it was
     last used, ns."""
 
-    __slots__ = (
-        "cancels",
-        "hidden",
-        "key",
-        "name",
-        "numbers_early",
-        "partition",
-        "sends",
-        "settlements",
-        "settles_in",
-        "used",
-    )
-
-    def __init__(self, name: str, numbers_early: bool = False, now: int = 0) -> None:
-        self.name = name
-        self.used = now
-        self.numbers_early = numbers_early
-        self.key: str | None = None
-        self.partition: Holder | None = None
-        self.settles_in: Holder | None = None
-        self.sends: list[Content] = []
-        self.hidden: list[Stored] = []
-        self.settlements: list[tuple[str, Stored, str]] = []
-        self.cancels: list[Stored] = []
+    name: str
+    numbers_early: bool = False
+    used: int = 0
+    key: str | None = None
+    partition: Holder | None = None
+    settles_in: Holder | None = None
+    sends: list[Content] = field(default_factory=list)
+    hidden: list[Stored] = field(default_factory=list)
+    settlements: list[tuple[str, Stored, str]] = field(default_factory=list)
+    cancels: list[Stored] = field(default_factory=list)
 
     def contents(self) -> list[Content]:
         """The messages sent in it."""

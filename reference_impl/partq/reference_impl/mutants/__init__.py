@@ -1,9 +1,10 @@
 """The mutants: the reference broker with one defect each. Importing this package registers those of all its
 files.
 
-A defect is a function in the place of one hook of the broker (a method that decides one thing), or, where it
-needs several hooks or a memory, a subclass of a few lines. It names the rule that it breaks; the suite must
-kill it by that rule. Those that a client cannot tell apart from it are in ``also``, the reason beside it.
+A defect is a function in the place of one hook of the broker (a method that decides one thing), or before or
+after it (`forms`), or, where it needs several hooks or a memory, a subclass of a few lines. It names the rule
+that it breaks; the suite must kill it by that rule. Those that a client cannot tell apart from it are in
+``also``, the reason beside it.
 """
 
 from __future__ import annotations

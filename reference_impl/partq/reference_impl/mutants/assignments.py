@@ -7,30 +7,28 @@ from contextlib import nullcontext
 from ..flows import PAUSED, READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
 from ..settings import SECOND
 from .families import Lopsided, Parting, changed, noted
+from .forms import answering, before, then
 from .registry import defect
 
 LATE = 4 * SECOND
 """What a careless broker adds to the rebalance delay."""
 
 
-@defect("REB-1", "give", profile="solace")
-def old_owner_stays(self: Assignments, seat: Seat, flow: Flow) -> None:
+@defect("REB-1", "give", before, profile="solace")
+def old_owner_stays(self: Assignments, seat: Seat) -> None:
     """A partition is given to a new flow, without a handoff, and not taken from the old one."""
     seat.flow = seat.flow if seat.state == PAUSED else None
-    Assignments.give(self, seat, flow)
 
 
-@defect("REB-1", "start_handoff", profile="solace", also=("REB-14",))
+@defect("REB-1", "start_handoff", then, profile="solace", also=("REB-14",))
 def heir_ready_too_soon(self: Assignments, seat: Seat, flow: Flow) -> None:
     """When a handoff begins the partition is said to be ready at its new flow, too: no handoff at all."""
-    Assignments.start_handoff(self, seat, flow)
     self.report(seat.partition.name, flow.name, READY)
 
 
-@defect("REB-1", "rebalance", profile="solace")
+@defect("REB-1", "rebalance", then, profile="solace")
 def partition_lent_out(self: Assignments) -> None:
     """After each rebalance the first partition is assigned to a second flow for a moment."""
-    Assignments.rebalance(self)
     seat = self.seats[0]
     for flow in [flow for flow in self.flows if flow is not seat.flow and seat.state == READY][:1]:
         self.report(seat.partition.name, flow.name, READY)
@@ -44,10 +42,9 @@ def bind_starts_nothing(self: Assignments, name: str, proc: str) -> None:
         Assignments.bind(self, name, proc)
 
 
-@defect("REB-4", "bind", profile="solace")
-def rebalance_without_delay(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-4", "bind", then, profile="solace")
+def rebalance_without_delay(self: Assignments) -> None:
     """A bind rebalances at once."""
-    Assignments.bind(self, name, proc)
     if not self.flows[-1].standby:
         self.rebalance()
 
@@ -59,10 +56,9 @@ def rebalance_overdue(self: Assignments, name: str, proc: str) -> None:
         Assignments.bind(self, name, proc)
 
 
-@defect("REB-4", "active", profile="solace")
-def newcomer_left_out(self: Assignments) -> list[Flow]:
+@defect("REB-4", "active", answering, profile="solace")
+def newcomer_left_out(self: Assignments, flows: list[Flow]) -> list[Flow]:
     """A rebalance leaves out the flow that was bound last, if there are others."""
-    flows = Assignments.active(self)
     return [flow for flow in flows if flow is not self.flows[-1]] or flows
 
 
@@ -81,10 +77,9 @@ def kill_stops_rebalancing(self: Assignments) -> None:
         Assignments.reset(self)
 
 
-@defect("REB-5", "bind", profile="solace")
-def surplus_rebalances(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-5", "bind", then, profile="solace")
+def surplus_rebalances(self: Assignments) -> None:
     """A consumer that is one too many is dealt in at once, in somebody's place."""
-    Assignments.bind(self, name, proc)
     seat, flow = self.seats[0], self.flows[-1]
     if flow.standby and seat.state == READY and not seat.unacked:
         self.give(seat, flow)
@@ -130,10 +125,9 @@ def disconnected_not_replaced(self: Parting, disconnected: bool) -> bool:
     return not disconnected
 
 
-@defect("REB-6", "standby", profile="solace")
-def standby_passed_over(self: Assignments) -> Flow | None:
+@defect("REB-6", "standby", answering, profile="solace")
+def standby_passed_over(self: Assignments, waiting: Flow | None) -> Flow | None:
     """Where a flow waits for its first partition, it takes over a lost flow's instead of the standby."""
-    waiting = Assignments.standby(self)
     return waiting and (_idle(self) or waiting)
 
 
@@ -250,9 +244,8 @@ def fourth_rebalance_lopsided(self: Lopsided) -> bool:
     return noted(self)["rebalances"] > 3
 
 
-@defect("REB-12", "deal", profile="solace")
-def orphans_to_one(self: Assignments) -> dict[Seat, Flow]:
+@defect("REB-12", "deal", answering, profile="solace")
+def orphans_to_one(self: Assignments, dealt: dict[Seat, Flow]) -> dict[Seat, Flow]:
     """All partitions of lost flows go to one of the remaining ones."""
-    dealt = Assignments.deal(self)
     orphans = [seat for seat in dealt if seat.state == UNBOUND]
     return {**dealt, **dict.fromkeys(orphans, dealt[orphans[0]])} if orphans else dealt

@@ -8,11 +8,12 @@ from ..frontend import FrontEnd
 from ..partition import SPENT, Partition
 from ..store import Stored
 from ..transactions import Transaction
+from .forms import answering, before
 from .registry import defect
 
 
 @defect("RCV-2", "take_in")
-def dead_letter_lost(self: DeadLetters, moved: Stored, reason: str | None) -> None:
+def dead_letter_lost(self: DeadLetters) -> None:
     """What moves to the dead-letter queue is gone."""
     return
 
@@ -37,12 +38,11 @@ def dead_lettered_one_delivery_early(self: Partition, stored: Stored) -> bool:
     return self.most_tries is not None and stored.count >= self.most_tries - 1
 
 
-@defect("RCV-2", "recover")
-def kill_loses_dead_letters(self: DeadLetters, counted: bool = False) -> None:
+@defect("RCV-2", "recover", before)
+def kill_loses_dead_letters(self: DeadLetters) -> None:
     """The dead-letter queue is empty after a kill of the broker."""
     for stored in list(self.store.live()):
         self.store.delete(stored)
-    DeadLetters.recover(self, counted)
 
 
 @defect("RCV-6", profile="azure-flat")
@@ -62,10 +62,9 @@ class DeadLettersNotLocked(DeadLetters):
         super().complete(stored)
 
 
-@defect("TXN-5", "opened", profile="azure-standard")
-def dead_letters_before_commit(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
+@defect("TXN-5", "opened", answering, profile="azure-standard")
+def dead_letters_before_commit(self: FrontEnd, action: str, opened: Transaction | None) -> Transaction | None:
     """A message that a transaction dead-letters moves at once, and no rollback brings it back."""
-    opened = FrontEnd.opened(self, action, txn)
     return None if action == "dead_letter" else opened
 
 

@@ -10,6 +10,7 @@ from ..partition import Partition
 from ..store import Stored
 from ..transactions import Transaction
 from .families import store_again
+from .forms import answering, before
 from .registry import defect
 
 
@@ -20,11 +21,10 @@ def deferred_delivered(self: Partition, stored: Stored) -> None:
     stored.deferred = True
 
 
-@defect("RCV-10", "lapse", profile="azure-flat")
+@defect("RCV-10", "lapse", before, profile="azure-flat")
 def expiry_ends_deferral(self: Partition, stored: Stored) -> None:
     """A deferred message whose lock runs out is delivered by any receive."""
     stored.deferred = False
-    Partition.lapse(self, stored)
 
 
 @defect("RCV-10", profile="azure-standard")
@@ -57,11 +57,10 @@ def deferred_lost_on_expiry(self: Partition, stored: Stored) -> None:
         Partition.lapse(self, stored)
 
 
-@defect("RCV-9", "abandon", profile="azure-flat")
+@defect("RCV-9", "abandon", before, profile="azure-flat")
 def deferred_not_counted(self: Partition, stored: Stored) -> None:
     """A failed delivery of a deferred message does not raise its delivery count."""
     stored.count -= stored.deferred
-    Partition.abandon(self, stored)
 
 
 @defect("PEEK-7", "visible")
@@ -76,8 +75,7 @@ def deferred_called_active(self: FrontEnd, stored: Stored) -> str:
     return "active" if stored.deferred else FrontEnd.state_of(self, stored)
 
 
-@defect("TXN-5", "opened")
-def defers_before_commit(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
+@defect("TXN-5", "opened", answering)
+def defers_before_commit(self: FrontEnd, action: str, opened: Transaction | None) -> Transaction | None:
     """A message that a transaction defers is deferred at once, and no rollback brings it back."""
-    opened = FrontEnd.opened(self, action, txn)
     return None if action == "defer" else opened

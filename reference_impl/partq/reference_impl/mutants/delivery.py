@@ -13,7 +13,8 @@ from ..partition import Partition
 from ..sending import Send
 from ..settling import Settlement
 from ..store import Content, Holder, Store, Stored
-from .families import Altering, Renewals, Undoing, Viewing, beside, complete, garbled, lose
+from .families import Renewals, Undoing, beside, complete, garbled, lose
+from .forms import answering, before, then
 from .registry import defect
 
 
@@ -23,10 +24,9 @@ def long_bodies_cut(self: Store, content: Content, now: int, partition: Holder) 
     return Store.append(self, garbled(content, body=content.body[:64]), now, partition)
 
 
-@defect("RCV-1", "accept")
+@defect("RCV-1", "accept", then)
 def copies_nobody_sent(self: Partition, contents: Sequence[Content], now: int) -> None:
     """Every fifth request is stored once more, under IDs that nobody sent."""
-    Partition.accept(self, contents, now)
     if self.store._orders % 5 == 4:
         Partition.accept(self, [garbled(content, id=content.id + "-copy") for content in contents], now)
 
@@ -66,20 +66,20 @@ def partition_key_case_lost(self: Store, content: Content, now: int, partition: 
     return Store.append(self, garbled(content, partition_key=key and key.lower()), now, partition)
 
 
-@defect("RCV-1", "viewed")
-def large_bodies_peeked_cut(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("RCV-1", "view", answering)
+def large_bodies_peeked_cut(self: FrontEnd, message: Any) -> Any:
     """A peek shows of a body no more than an answer may hold."""
     return message._replace(body=message.body[: self.broker.config.peek_bytes])
 
 
-@defect("RCV-1", "altered", profile="azure-flat")
-def redelivered_body_cut(self: Altering, message: Any, delete: bool) -> Any:
+@defect("RCV-1", "hand_out", answering, profile="azure-flat")
+def redelivered_body_cut(self: FrontEnd, message: Any) -> Any:
     """A message that is delivered again has lost the last character of its body."""
     return message._replace(body=message.body[:-1]) if message.delivery_count else message
 
 
-@defect("RCV-1", "altered", profile="azure-standard")
-def partition_key_shown_as_session(self: Altering, message: Any, delete: bool) -> Any:
+@defect("RCV-1", "hand_out", answering, profile="azure-standard")
+def partition_key_shown_as_session(self: FrontEnd, message: Any) -> Any:
     """A message with nothing but a partition key is delivered with a session ID, too."""
     return message if message.session_id else message._replace(session_id=message.partition_key)
 
@@ -103,11 +103,10 @@ def lost_on_expiry(self: Partition, stored: Stored) -> None:
     self.complete(stored)
 
 
-@defect("RCV-2", "drop_locks")
+@defect("RCV-2", "drop_locks", before)
 def newest_lost_on_kill(self: Faults, partition: Partition) -> None:
     """A kill takes with it the newest message of each partition: it was not on disk yet."""
     complete(list(partition.store.live())[-1:])
-    Faults.drop_locks(self, partition)
 
 
 @defect("RCV-2", "drop_locks", profile="azure-flat")
@@ -119,20 +118,17 @@ def kill_orphans_locked(self: Faults, partition: Partition) -> None:
     partition.take(orphans)
 
 
-@defect("RCV-2", "frontend_lost")
-def cache_lost_with_front_end(self: Faults, proc: str) -> Steps[None]:
+@defect("RCV-2", "frontend_lost", before)
+def cache_lost_with_front_end(self: Faults, proc: str) -> None:
     """What a front end had fetched is lost with it."""
     ends = [self.broker.front_ends[one.end] for one in self.broker.connections if one.proc == proc]
     complete([stored for end in ends for token, stored in end.cache if stored.lock == token])
-    yield from Faults.frontend_lost(self, proc)
 
 
-@defect("RCV-2", "deliver", profile="azure-flat")
-def deletes_one_more_than_shown(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
+@defect("RCV-2", "deliver", then, profile="azure-flat")
+def deletes_one_more_than_shown(self: FrontEnd, partition: Partition, delete: bool, shown: list[Any]) -> None:
     """A receive that deletes several messages deletes the next one, too."""
-    shown = FrontEnd.deliver(self, partition, most, delete)
     complete(partition.heads(1) if delete and len(shown) > 1 else ())
-    return shown
 
 
 @defect("RCV-2", "delete")
@@ -144,19 +140,17 @@ def compaction_loses_the_newest(self: Store, stored: Stored) -> None:
         lose(self._log[-1])
 
 
-@defect("RCV-2", "bring_up", profile="azure-standard")
+@defect("RCV-2", "bring_up", then, profile="azure-standard")
 def lost_coming_back_first(self: Faults, partition: Partition) -> None:
     """A partition that comes back while another one is down has lost its newest message."""
-    Faults.bring_up(self, partition)
     if not all(other.up for other in self.broker.partitions):
         for stored in list(partition.store.live())[-1:]:
             lose(stored)
 
 
-@defect("RCV-2", "take_down", profile="azure-standard")
+@defect("RCV-2", "take_down", then, profile="azure-standard")
 def locked_lost_in_outage(self: Faults, partition: Partition) -> None:
     """A partition that goes down loses what is locked in it."""
-    Faults.take_down(self, partition)
     for stored in [one for one in partition.store.live() if one.lock is not None]:
         lose(stored)
 
@@ -189,16 +183,15 @@ def sessions_first(self: Partition, most: int) -> list[Stored]:
     return self.take(sorted(self.waiting(), key=lambda one: one.content.session_id is None)[:most])
 
 
-@defect("RCV-3", "recover")
-@defect("REB-3", "recover", name="kill-reverses-partitions", profile="solace")
-def kill_reverses_order(self: Partition, counted: bool = False) -> None:
+@defect("RCV-3", "recover", then)
+@defect("REB-3", "recover", then, name="kill-reverses-partitions", profile="solace")
+def kill_reverses_order(self: Partition) -> None:
     """What is stored at a kill is delivered newest first afterwards."""
-    Partition.recover(self, counted)
     self._free = sorted((-order, stored) for order, stored in self._free)
 
 
 @defect("RCV-7", "undoes")
-def delivered_after_completion(self: Undoing, asked: Settlement, stored: Stored) -> bool:
+def delivered_after_completion(self: Undoing, stored: Stored) -> bool:
     """Completing every third message of a partition only ends its lock. (Transactions do it right.)"""
     return stored.order % 3 == 2
 
@@ -210,7 +203,7 @@ def batch_completion_keeps_its_last(self: Undoing, asked: Settlement, stored: St
 
 
 @defect("RCV-7", "undoes")
-def completion_undone_in_outage(self: Undoing, asked: Settlement, stored: Stored) -> bool:
+def completion_undone_in_outage(self: Undoing, stored: Stored) -> bool:
     """While another partition is down, completing a message only ends its lock."""
     return beside(self, stored.partition)
 
@@ -272,10 +265,9 @@ def one_more_of_the_next_partition(
         shown.extend(self.deliver(partition, 1, delete))
 
 
-@defect("RCV-12", "deliver")
-def message_twice_in_answer(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
+@defect("RCV-12", "deliver", answering)
+def message_twice_in_answer(self: FrontEnd, most: int, delete: bool, shown: list[Any]) -> list[Any]:
     """An answer with room left says its first message twice."""
-    shown = FrontEnd.deliver(self, partition, most, delete)
     return shown + shown[:1] if delete and len(shown) < most else shown
 
 

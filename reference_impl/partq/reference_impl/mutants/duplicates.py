@@ -12,11 +12,12 @@ from ..frontend import FrontEnd
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..store import Content
+from .forms import before, then
 from .registry import defect
 
 
 @defect("DUP-1", "is_known")
-def duplicates_stored(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+def duplicates_stored(self: Memory) -> bool:
     """A message is stored though its ID was sent within the window."""
     return False
 
@@ -29,21 +30,19 @@ def forgets_what_is_gone(self: Memory, name: tuple[str, str | None], now: int) -
     return there and Memory.is_known(self, name, now)
 
 
-@defect("DUP-1", "start")
+@defect("DUP-1", "start", before)
 def kill_forgets_ids(self: Faults) -> None:
     """Message IDs are forgotten when the broker is killed."""
     for partition in self.broker.partitions:
         if isinstance(partition.memory, Memory):
             partition.memory.stored_at.clear()
-    Faults.start(self)
 
 
-@defect("DUP-1", "fresh", profile="azure-standard")
-def duplicate_refused(self: Memory, contents: Sequence[Content], now: int) -> list[Content]:
+@defect("DUP-1", "fresh", before, profile="azure-standard")
+def duplicate_refused(self: Memory, contents: Sequence[Content], now: int) -> None:
     """A duplicate is refused as an invalid operation."""
     if any(self.is_known(self.name_of(content), now) for content in contents):
         raise Refused("invalid_operation", "the message ID was sent before")
-    return Memory.fresh(self, contents, now)
 
 
 @defect("DUP-1", "rollback", profile="azure-standard")
@@ -58,22 +57,19 @@ def rollback_is_remembered(self: FrontEnd, name: str) -> Steps[None]:
 
 
 @defect("DUP-2", "is_known", profile="azure-standard")
-def ids_remembered_for_ever(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+def ids_remembered_for_ever(self: Memory, name: tuple[str, str | None]) -> bool:
     """A message ID is never new again."""
     return name in self.stored_at
 
 
-@defect("DUP-2", "is_known", profile="azure-flat")
-def duplicates_extend_the_window(self: Memory, name: tuple[str, str | None], now: int) -> bool:
+@defect("DUP-2", "is_known", then, profile="azure-flat")
+def duplicates_extend_the_window(self: Memory, name: tuple[str, str | None], now: int, known: bool) -> None:
     """The window runs from the last duplicate."""
-    known = Memory.is_known(self, name, now)
     if known:
         self.remember(name, now)
-    return known
 
 
-@defect("KEY-4", "key_of")
-def id_is_no_key(self: PartitionedRules, content: Content) -> str | None:
+@defect("KEY-4", "key_of", before)
+def id_is_no_key(self: PartitionedRules) -> None:
     """With duplicate detection, too, a message without session ID and partition key has no key."""
     self.by_id = False
-    return PartitionedRules.key_of(self, content)

@@ -6,11 +6,12 @@ from ..deadletters import DeadLetters
 from ..expiry import Lifetimes
 from ..partition import Partition
 from ..store import Stored
+from .forms import then
 from .registry import defect
 
 
 @defect("RCV-15", "has_ended")
-def expired_delivered(self: Lifetimes, stored: Stored, now: int) -> bool:
+def expired_delivered(self: Lifetimes) -> bool:
     """A message is delivered however long its time to live has ended."""
     return False
 
@@ -36,9 +37,8 @@ class DeadLettersExpire(DeadLetters):
             self.main.lifetimes.purge(self, now)
 
 
-@defect("RCV-15", "lock", profile="azure-standard")
-def lifetime_starts_with_the_lock(self: Partition, stored: Stored, token: str, until: int) -> None:
+@defect("RCV-15", "lock", then, profile="azure-standard")
+def lifetime_starts_with_the_lock(self: Partition, stored: Stored, until: int) -> None:
     """The time to live of a message that was delivered runs from the end of its lock."""
-    Partition.lock(self, stored, token, until)
     if stored.content.ttl is not None:
         stored.ends = until + stored.content.ttl

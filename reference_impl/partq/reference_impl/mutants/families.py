@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..clock import HOP, Clock, Steps
@@ -14,13 +14,13 @@ from ..core import Core
 from ..errors import Refused
 from ..flowend import FlowEnd
 from ..flows import Assignments, Flow, Seat
-from ..frontend import FrontEnd, Peek
+from ..frontend import FrontEnd
 from ..network import Connection
 from ..partition import Partition
 from ..sending import Send
 from ..settings import SECOND
 from ..settling import Settlement
-from ..store import Content, Holder, Store, Stored
+from ..store import Content, Holder, Letter, Store, Stored
 from ..transactions import Transaction
 
 FEW = 3
@@ -30,23 +30,9 @@ END = 2**62
 """A place, or a number of messages, that no partition reaches."""
 
 
-@dataclass(frozen=True)
-class Garbled:
-    """What became of a message."""
-
-    id: str
-    body: str
-    session_id: str | None
-    partition_key: str | None
-    properties: tuple[tuple[str, str], ...]
-    scheduled_at: int | None
-    ttl: int | None
-
-
-def garbled(content: Content, **changed: Any) -> Garbled:
+def garbled(content: Content, **changed: Any) -> Letter:
     """The message with other values in the fields named."""
-    fields = {name: getattr(content, name) for name in Garbled.__dataclass_fields__}
-    return Garbled(**{**fields, **changed})
+    return replace(Letter.of(content), **changed)
 
 
 def lose(stored: Stored) -> None:
@@ -294,28 +280,6 @@ class Renewals(FrontEnd):
             if isinstance(end, Renewals):
                 end.renewed.add(token)
         return shown
-
-
-class Viewing(FrontEnd):
-    """A peek shows of a message what `viewed` says."""
-
-    def viewed(self, stored: Stored, message: Any) -> Any:
-        """What is shown of it."""
-        return message
-
-    def display(self, peek: Peek, found: Sequence[Stored]) -> list[Any]:
-        return [self.viewed(*pair) for pair in zip(found, super().display(peek, found), strict=True)]
-
-
-class Altering(FrontEnd):
-    """A receive shows of a message what `altered` says."""
-
-    def altered(self, message: Any, delete: bool) -> Any:
-        """What is shown of it."""
-        return message
-
-    def hand_out(self, partition: Partition, stored: Stored, delete: bool) -> Any:
-        return self.altered(super().hand_out(partition, stored, delete), delete)
 
 
 class Lowering(Store):

@@ -11,6 +11,7 @@ from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..partition import Partition
 from ..store import Stored
 from .families import Revealing, Sharing, changed
+from .forms import before, then
 from .registry import defect
 
 
@@ -52,16 +53,14 @@ def flows_of_one_client_share(self: FlowEnd, flow: Flow) -> list[Seat]:
     return [seat for seat in self.assignments.seats if seat.flow is not None and seat.flow.proc == flow.proc]
 
 
-@defect("RCV-7", "hand_over", profile="solace")
-def deleted_comes_back(self: FlowEnd, seat: Seat, stored: Stored, delete: bool) -> Any:
+@defect("RCV-7", "hand_over", then, profile="solace")
+def deleted_comes_back(self: FlowEnd, seat: Seat, stored: Stored, delete: bool) -> None:
     """Every third message of a partition comes back once after it was received and deleted."""
-    message = FlowEnd.hand_over(self, seat, stored, delete)
     if delete and stored.order % 3 == 2 and stored.tries < 2:
         stored.gone = False
         seat.partition.store._holes -= 1
         stored.tries += 1
         seat.partition.release(stored)
-    return message
 
 
 @defect("REB-3", "heads", profile="solace")
@@ -78,20 +77,18 @@ def _to_the_back(seat: Seat) -> None:
         store._orders += 1
 
 
-@defect("REB-3", "give_back", profile="solace")
+@defect("REB-3", "give_back", before, profile="solace")
 def returned_to_the_back(self: Assignments, seat: Seat) -> None:
     """What a lost flow had not settled comes after younger messages."""
     if seat.state != PAUSED:
         _to_the_back(seat)
-    Assignments.give_back(self, seat)
 
 
-@defect("REB-3", "give_back", profile="solace")
+@defect("REB-3", "give_back", before, profile="solace")
 def handed_over_to_the_back(self: Assignments, seat: Seat) -> None:
     """What was not settled when the time of a handoff ended comes after younger messages."""
     if seat.state == PAUSED:
         _to_the_back(seat)
-    Assignments.give_back(self, seat)
 
 
 @defect("REB-13", "delivers", profile="solace")
@@ -108,10 +105,9 @@ def paused_delivers_newcomers(self: FlowEnd, seat: Seat) -> bool:
     return seat.partition.waiting()[0].enqueued_at > seat.handoff_ends - self.assignments.max_handoff
 
 
-@defect("REB-13", "set_state", profile="solace")
+@defect("REB-13", "set_state", then, profile="solace")
 def unbound_said_ready(self: Assignments, seat: Seat, state: str) -> None:
     """A partition whose flow is gone is said to be ready."""
-    Assignments.set_state(self, seat, state)
     if state == UNBOUND and seat.flow is not None:
         self.tell(seat.partition.name, seat.flow.name, READY)
 
@@ -124,18 +120,18 @@ def handoff_said_unbound(self: Assignments, seat: Seat, state: str) -> None:
 
 
 @defect("REB-15", "admit_bind", profile="solace")
-def partition_chosen(self: FlowEnd, proc: str, name: str, partition: int | None) -> None:
+def partition_chosen(self: FlowEnd) -> None:
     """A consumer that asks for a partition is bound all the same."""
 
 
 @defect("REB-15", "reveals", profile="solace")
-def partition_shown(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
+def partition_shown(self: Revealing) -> bool:
     """Every message says which partition it comes from."""
     return True
 
 
 @defect("REB-15", "reveals", profile="solace")
-def redelivery_shows_its_partition(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
+def redelivery_shows_its_partition(self: Revealing, message: Any) -> bool:
     """A message that is delivered again says which partition it comes from."""
     return bool(message.redelivered)
 
@@ -171,7 +167,7 @@ def handoff_of_half_the_time(self: Assignments, seat: Seat) -> None:
 
 
 @defect("REB-14", "settled", profile="solace")
-def handoff_waits_out(self: Assignments, seat: Seat) -> None:
+def handoff_waits_out(self: Assignments) -> None:
     """A handoff takes all its time even if everything is settled."""
 
 
@@ -200,9 +196,8 @@ def abandoned_while_paused_lost(self: FlowEnd, action: str, seat: Seat, token: s
     FlowEnd.acknowledge(self, "complete" if seat.state == PAUSED else action, seat, token)
 
 
-@defect("RCV-2", "leave", profile="solace")
+@defect("RCV-2", "leave", before, profile="solace")
 def takeover_loses_unacknowledged(self: Assignments, seat: Seat, heir: Flow | None) -> None:
     """What a lost flow had not acknowledged is lost if a standby takes over."""
     for token in list(seat.unacked) if heir is not None else ():
         seat.partition.complete(seat.unacked.pop(token))
-    Assignments.leave(self, seat, heir)

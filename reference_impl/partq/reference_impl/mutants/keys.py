@@ -13,8 +13,9 @@ from ..partition import Partition
 from ..rules import FlowRules, PartitionedRules
 from ..sending import Send
 from ..settings import SECOND
-from ..store import Content, Stored
+from ..store import Content
 from .families import Misrouting, Renewals, Splitting, after, last_end, no_key, noted
+from .forms import before, then
 from .registry import APART, BY_CHANCE, defect
 
 
@@ -50,14 +51,13 @@ def session_wins(self: PartitionedRules, content: Content) -> str | None:
     return content.session_id if content.session_id is not None else content.partition_key
 
 
-@defect("KEY-3", "admit")
-def conflict_stored(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-3", "admit", before)
+def conflict_stored(self: FrontEnd, contents: Sequence[Content]) -> None:
     """A session ID and another partition key: refused, but stored before it was looked at."""
     try:
         self.broker.rules.key_of(contents[0])
     except Refused:
         self.broker.accept(self.next_partition(), contents)
-    return FrontEnd.admit(self, contents, txn)
 
 
 @defect("KEY-3", "admit")
@@ -90,49 +90,44 @@ def conflict_folds_case(self: PartitionedRules, content: Content) -> str | None:
     return PartitionedRules.key_of(self, content)
 
 
-@defect("KEY-5", "common_key")
-def message_id_is_a_key(self: PartitionedRules, contents: Sequence[Content]) -> str | None:
+@defect("KEY-5", "common_key", then)
+def message_id_is_a_key(self: PartitionedRules, contents: Sequence[Content], key: str | None) -> None:
     """The messages of a keyless batch have different IDs, so they are taken to have different keys."""
-    key = PartitionedRules.common_key(self, contents)
     if key is None and len({content.id for content in contents}) > 1:
         raise Refused("invalid_operation", "a batch has one partition key")
-    return key
 
 
-@defect("KEY-5", "common_key", profile="azure-standard")
-def ids_of_three_compared(self: PartitionedRules, contents: Sequence[Content]) -> str | None:
+@defect("KEY-5", "common_key", then, profile="azure-standard")
+def ids_of_three_compared(self: PartitionedRules, contents: Sequence[Content], key: str | None) -> None:
     """The IDs of a keyless batch of three messages or more are taken for keys, and it is refused."""
-    key = PartitionedRules.common_key(self, contents)
     if key is None and len(contents) > 2:
         raise Refused("invalid_operation", "a batch has one partition key")
-    return key
 
 
 @defect("KEY-7", "tolerates")
-def mixed_batch_split(self: Splitting, keys: Sequence[str | None], txn: str | None) -> bool:
+def mixed_batch_split(self: Splitting) -> bool:
     """A batch of several keys is taken apart instead of refused."""
     return True
 
 
 @defect("KEY-7", "tolerates")
-def odd_one_in_the_middle(self: Splitting, keys: Sequence[str | None], txn: str | None) -> bool:
+def odd_one_in_the_middle(self: Splitting, keys: Sequence[str | None]) -> bool:
     """Of a batch only the first and the last message's keys are compared."""
     return keys[0] == keys[-1]
 
 
 @defect("KEY-7", "tolerates")
-def batch_folds_case(self: Splitting, keys: Sequence[str | None], txn: str | None) -> bool:
+def batch_folds_case(self: Splitting, keys: Sequence[str | None]) -> bool:
     """A batch whose keys differ in case only is accepted."""
     return len({key and key.casefold() for key in keys}) == 1
 
 
-@defect("KEY-7", "admit")
-def refused_batch_half_stored(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-7", "admit", before)
+def refused_batch_half_stored(self: FrontEnd, contents: Sequence[Content]) -> None:
     """A batch of several keys is refused when the second key comes, and the messages before it stay."""
     keys = [self.broker.rules.key_of(content) for content in contents]
     if keys[0] is not None and len(set(keys)) > 1:
         self.broker.accept(self.broker.partition_for(keys[0]), contents[:1])
-    return FrontEnd.admit(self, contents, txn)
 
 
 @defect("KEY-7", "put")
@@ -214,50 +209,43 @@ def key_must_come_first(self: FlowRules, content: Content) -> str | None:
     return next((value for name, value in content.properties[:1] if name in self.KEYS and value), None)
 
 
-@defect("KEY-9", "key_of")
-def equal_keys_refused(self: PartitionedRules, content: Content) -> str | None:
+@defect("KEY-9", "key_of", before)
+def equal_keys_refused(self: PartitionedRules, content: Content) -> None:
     """A message with both a session ID and a partition key is refused, also if they are equal."""
     if content.session_id is not None and content.partition_key is not None:
         raise Refused("invalid_operation", "a message has a session ID or a partition key")
-    return PartitionedRules.key_of(self, content)
 
 
-@defect("KEY-9", "admit", profile="azure-flat")
-def long_bodies_refused(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-9", "admit", before, profile="azure-flat")
+def long_bodies_refused(self: FrontEnd, contents: Sequence[Content]) -> None:
     """A message whose body is longer than 40 characters is refused as invalid."""
     if any(len(content.body) > 40 for content in contents):
         raise Refused("invalid_operation", "the body is too long")
-    return FrontEnd.admit(self, contents, txn)
 
 
-@defect("KEY-9", "admit", profile="solace")
-def empty_properties_refused(self: FlowEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-9", "admit", before, profile="solace")
+def empty_properties_refused(self: FlowEnd, contents: Sequence[Content]) -> None:
     """A message with a user property that is empty is refused: its topic, one says, is not found."""
     if any(value == "" for content in contents for _, value in content.properties):
         raise Refused("not_found", "no such topic")
-    return FlowEnd.admit(self, contents, txn)
 
 
-@defect("KEY-9", "gather", profile="azure-flat")
-def number_past_the_end_not_found(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
+@defect("KEY-9", "gather", then, profile="azure-flat")
+def number_past_the_end_not_found(self: FrontEnd, peek: Peek, shown: list[Any]) -> None:
     """A peek from a number on at which nothing is stored any more, and that is not zero, is refused."""
-    shown = yield from FrontEnd.gather(self, peek)
     if peek.number and not shown and len(self.running()) == len(self.partitions):
         raise Refused("not_found", "no such number")
-    return shown
 
 
-@defect("KEY-9", "check_renewal")
-def second_renewal_refused(self: Renewals, stored: Stored, token: str) -> None:
+@defect("KEY-9", "check_renewal", then)
+def second_renewal_refused(self: Renewals, token: str) -> None:
     """A lock can be renewed once; after that it is an invalid operation."""
-    Renewals.check_renewal(self, stored, token)
     if token in self.renewed:
         raise Refused("invalid_operation", "a lock is renewed once")
 
 
-@defect("KEY-9", "admit_bind", profile="solace")
-def second_flow_of_a_client_refused(self: FlowEnd, proc: str, name: str, partition: int | None) -> None:
+@defect("KEY-9", "admit_bind", then, profile="solace")
+def second_flow_of_a_client_refused(self: FlowEnd, proc: str, name: str) -> None:
     """A client that has a flow cannot bind another one."""
-    FlowEnd.admit_bind(self, proc, name, partition)
     if any(flow.proc == proc and flow.name != name for flow in self.assignments.flows):
         raise Refused("invalid_operation", "a client has one flow")

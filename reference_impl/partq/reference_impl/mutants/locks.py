@@ -17,7 +17,8 @@ from ..settings import SECOND
 from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
-from .families import FEW, Altering, Viewing, beside, complete, locked, lose, on_refusal
+from .families import FEW, beside, complete, locked, lose, on_refusal
+from .forms import answering, before, then
 from .registry import defect
 
 
@@ -42,7 +43,7 @@ class Shortening(Partition):
 
 
 @defect("RCV-6", "shortens")
-def lock_ends_early(self: Shortening, stored: Stored) -> bool:
+def lock_ends_early(self: Shortening) -> bool:
     """A lock is shown in full and kept for a third of its time, unless a transaction uses it."""
     return True
 
@@ -78,19 +79,16 @@ def renewal_forgotten_in_outage(self: FrontEnd, token: str) -> Steps[list[Any]]:
     return shown
 
 
-@defect("RCV-6", "hand_out")
-def lock_not_kept(self: FrontEnd, partition: Partition, stored: Stored, delete: bool) -> Any:
+@defect("RCV-6", "hand_out", then)
+def lock_not_kept(self: FrontEnd, partition: Partition, stored: Stored, delete: bool) -> None:
     """The first lock on every fourth message is shown, and over at once."""
-    message = FrontEnd.hand_out(self, partition, stored, delete)
     if not delete and stored.order % 4 == 3 and stored.tries == 1:
         partition.abandon(stored)
-    return message
 
 
-@defect("RCV-6", "ask", profile="azure-flat")
-def locked_given_for_want_of_others(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
+@defect("RCV-6", "ask", answering, profile="azure-flat")
+def locked_given_for_want_of_others(self: FrontEnd, delete: bool, shown: list[Any]) -> list[Any]:
     """A receive that finds nothing free gets the oldest locked message that was delivered once."""
-    shown = yield from FrontEnd.ask(self, most, delete)
     for partition in self.partitions if not shown and not delete else ():
         for stored in partition.store.live():
             if stored.lock is not None and stored.enlisted is None and stored.tries == 1:
@@ -111,10 +109,11 @@ def acknowledgement_frees_the_next(self: FlowEnd, asked: Settlement) -> Steps[No
             self.broker.ring()
 
 
-@defect("RCV-6", "collect", profile="solace")
-def unsettled_delivered_again(self: FlowEnd, flow: Flow, most: int, delete: bool) -> list[Any]:
+@defect("RCV-6", "collect", answering, profile="solace")
+def unsettled_delivered_again(
+    self: FlowEnd, flow: Flow, most: int, delete: bool, shown: list[Any]
+) -> list[Any]:
     """A flow that has got all there is gets its oldest unsettled message once more."""
-    shown = FlowEnd.collect(self, flow, most, delete)
     for seat in self.seats_of(flow) if not shown and not delete else ():
         token, stored = next(iter(seat.unacked.items()), ("", None))
         if seat.state == READY and stored is not None and stored.tries == 1:
@@ -235,18 +234,16 @@ class LateSettlementDeletes(FlowEnd):
             raise
 
 
-@defect("RCV-9", "apply")
+@defect("RCV-9", "apply", before)
 def abandon_not_counted(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
     """Abandoning, outside of transactions, does not raise the delivery count."""
     stored.count -= asked.action == "abandon"
-    FrontEnd.apply(self, asked, stored)
 
 
-@defect("RCV-9", "apply")
+@defect("RCV-9", "apply", before)
 def abandoning_several_counts_one(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
     """Of several messages that are abandoned at once one is counted. (Transactions do it right.)"""
     stored.count -= asked.action == "abandon" and stored.lock in asked.tokens[1:]
-    FrontEnd.apply(self, asked, stored)
 
 
 @defect("RCV-9")
@@ -274,16 +271,15 @@ def kill_forgets_expiry(self: Faults, partition: Partition) -> None:
 
 
 @defect("RCV-9", "is_spent", profile="azure-standard")
-def never_dead_letters(self: Partition, stored: Stored) -> bool:
+def never_dead_letters(self: Partition) -> bool:
     """A message is delivered again however often it failed."""
     return False
 
 
-@defect("RCV-9", "renew", profile="azure-flat")
-def renewals_counted(self: Partition, stored: Stored, until: int) -> None:
+@defect("RCV-9", "renew", before, profile="azure-flat")
+def renewals_counted(self: Partition, stored: Stored) -> None:
     """A renewal raises the delivery count by one, if it is below three."""
     stored.count += stored.count < FEW
-    Partition.renew(self, stored, until)
 
 
 @defect("RCV-9", "carry_out")
@@ -295,14 +291,14 @@ def abandons_in_transactions_uncounted(self: FrontEnd, txn: Transaction, since: 
         stored.count -= 1
 
 
-@defect("RCV-9", "viewed")
-def lock_counted_in_peeks(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("RCV-9", "view", answering)
+def lock_counted_in_peeks(self: FrontEnd, stored: Stored, message: Any) -> Any:
     """The delivery count that a peek shows of a locked message counts the lock that holds it."""
     return message._replace(delivery_count=message.delivery_count + locked(stored, self.clock.now))
 
 
-@defect("RCV-13", "altered")
-def lock_until_in_the_future(self: Altering, message: Any, delete: bool) -> Any:
+@defect("RCV-13", "hand_out", answering)
+def lock_until_in_the_future(self: FrontEnd, delete: bool, message: Any) -> Any:
     """Locks are shown to last twice as long as the queue's lock duration says."""
     longer = self.broker.config.lock_duration
     return message if delete else message._replace(locked_until=message.locked_until + longer)

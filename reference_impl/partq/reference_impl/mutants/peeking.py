@@ -9,7 +9,8 @@ from ..clock import Steps
 from ..frontend import FrontEnd, Peek
 from ..partition import Partition
 from ..store import Stored
-from .families import END, FEW, Viewing, locked
+from .families import END, FEW, locked
+from .forms import answering, then
 from .registry import defect
 
 LARGE = 8_000
@@ -66,10 +67,9 @@ def second_partition_exceeds(self: FrontEnd, peek: Peek, partition: Partition) -
     return FrontEnd.browse(self, peek._replace(limit=peek.limit + bool(peek.shown)), partition)
 
 
-@defect("PEEK-4", "gather")
-def peek_sees_nothing_at_first(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
+@defect("PEEK-4", "gather", answering)
+def peek_sees_nothing_at_first(self: FrontEnd, peek: Peek, shown: list[Any]) -> list[Any]:
     """A peek by number asks one partition, and is content if that is empty."""
-    shown = yield from FrontEnd.gather(self, peek)
     first = self.partitions[0].name
     return [message for message in shown if peek.number is None or message.partition == first]
 
@@ -101,22 +101,18 @@ def peek_ends_with_first_partition(self: FrontEnd, peek: Peek, partition: Partit
     return [] if ends else FrontEnd.browse(self, peek, partition)
 
 
-@defect("PEEK-5", "browse", profile="azure-flat")
-def walk_starts_over(self: FrontEnd, peek: Peek, partition: Partition) -> list[Any]:
+@defect("PEEK-5", "browse", then, profile="azure-flat")
+def walk_starts_over(self: FrontEnd, peek: Peek, shown: list[Any]) -> None:
     """A walk that has come to its end begins anew."""
-    shown = FrontEnd.browse(self, peek, partition)
     if peek.number is None and not shown:
         peek.connection.cursors.clear()
-    return shown
 
 
-@defect("PEEK-5", "browse")
-def walk_ends_for_good(self: FrontEnd, peek: Peek, partition: Partition) -> list[Any]:
+@defect("PEEK-5", "browse", then)
+def walk_ends_for_good(self: FrontEnd, peek: Peek, partition: Partition, shown: list[Any]) -> None:
     """A walk that has come to the end of a partition does not see what is stored there later."""
-    shown = FrontEnd.browse(self, peek, partition)
     if peek.number is None and shown and len(peek.shown) + len(shown) < peek.limit:
         peek.connection.cursors[partition.name] = END
-    return shown
 
 
 @defect("PEEK-5", "browse", profile="azure-flat", also=("PEEK-1",))
@@ -131,32 +127,29 @@ def capped_peek_skips_the_rest(self: FrontEnd, peek: Peek, partition: Partition)
     return shown
 
 
-@defect("PEEK-6", "viewed")
-def peek_locks(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("PEEK-6", "view", answering)
+def peek_locks(self: FrontEnd, message: Any) -> Any:
     """Peeked messages bear a lock."""
     return message._replace(lock=self.broker.token())
 
 
-@defect("PEEK-6", "viewed")
-def peek_shows_the_lock(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("PEEK-6", "view", answering)
+def peek_shows_the_lock(self: FrontEnd, stored: Stored, message: Any) -> Any:
     """A peeked message bears the lock of whoever holds it."""
     return message._replace(lock=stored.lock)
 
 
-@defect("PEEK-6", "viewed")
-def peek_counts(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("PEEK-6", "view", then)
+def peek_counts(self: FrontEnd, stored: Stored) -> None:
     """A peek raises the delivery count of what it shows by one, if it is below three. Deliveries show it."""
     stored.count += stored.count < FEW
-    return message
 
 
-@defect("PEEK-6", "display", profile="azure-flat")
-def peek_by_number_counts(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
+@defect("PEEK-6", "display", then, profile="azure-flat")
+def peek_by_number_counts(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> None:
     """A peek by number raises the delivery count of what it shows by one, if it is below three."""
-    shown = FrontEnd.display(self, peek, found)
     for stored in found if peek.number is not None else ():
         stored.count += stored.count < FEW
-    return shown
 
 
 @defect("PEEK-7", "display")
@@ -180,8 +173,8 @@ def older_lock_hidden(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> li
     return FrontEnd.display(self, peek, [one for one in found if one not in held[:-1]])
 
 
-@defect("PEEK-7", "viewed", profile="azure-standard")
-def locked_shown_as_deferred(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("PEEK-7", "view", answering, profile="azure-standard")
+def locked_shown_as_deferred(self: FrontEnd, stored: Stored, message: Any) -> Any:
     """A locked message is shown as deferred."""
     return message._replace(state="deferred") if locked(stored, self.clock.now) else message
 

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from ..broker import Parts
+from .forms import Form, together
 
 Defect = TypeVar("Defect", bound=Callable[..., Any])
 
@@ -44,20 +45,21 @@ class Mutant:
 def defect(
     breaks: str,
     hook: str = "",
+    form: Form | None = None,
     *,
     name: str = "",
     profile: str = "azure-premium",
     also: tuple[str, ...] = (),
 ) -> Callable[[Defect], Defect]:
-    """Register a mutant: a function in the place of ``hook`` in the class of its ``self``'s annotation; or,
-    for several hooks or a memory, a subclass. It gives the name (or ``name``), its docstring the summary.
-    What is declared in `mutants.held_out` is set aside."""
+    """Register a mutant: a function in the place of ``hook`` (or, with a ``form``, before or after it) in the
+    class of its ``self``'s annotation; or, for several hooks or a memory, a subclass. It gives the name (or
+    ``name``), its docstring the summary. What is declared in `mutants.held_out` is set aside."""
 
     def register(item: Defect) -> Defect:
         own = name or re.sub(r"_|(?<=.)(?=[A-Z])", "-", item.__name__).lower()
         if own in MUTANTS:
             raise ValueError(f"two mutants are called {own}")
-        part: Any = _replacing(hook, item) if isinstance(item, FunctionType) else item
+        part: Any = _replacing(hook, form, item) if isinstance(item, FunctionType) else item
         parts = replace(Parts(), **{_slot(part): part})
         aside = ".held_out." in item.__module__
         MUTANTS[own] = Mutant(own, breaks, item.__doc__ or "", profile, also, parts, aside)
@@ -66,12 +68,12 @@ def defect(
     return register
 
 
-def _replacing(hook: str, function: FunctionType) -> type[Any]:
-    """The subclass with that function in the place of the hook. Raises AttributeError if there is no such
-    hook."""
+def _replacing(hook: str, form: Form | None, function: FunctionType) -> type[Any]:
+    """The subclass with that function in the place of the hook, or beside it. Raises AttributeError if there
+    is no such hook, TypeError if it takes other arguments."""
     base = function.__globals__[function.__annotations__["self"]]
-    getattr(base, hook)
-    return type(function.__name__, (base,), {hook: function, "__module__": function.__module__})
+    method = together(function, getattr(base, hook), form)
+    return type(function.__name__, (base,), {hook: method, "__module__": function.__module__})
 
 
 def _slot(part: Any) -> str:

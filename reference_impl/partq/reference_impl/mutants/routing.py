@@ -15,6 +15,7 @@ from ..settling import Settlement
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .families import Misrouting, beside, no_key, on_refusal, retrying
+from .forms import before, then
 from .registry import APART, BY_CHANCE, defect
 
 FULL = 3
@@ -24,19 +25,19 @@ LONG = 64
 """Characters in a key that a careless broker still handles."""
 
 
-@defect("ROUTE-1", "start", profile="azure-standard", also=APART)
-@defect("ROUTE-1", "start", name="solace-rehash-on-restart", profile="solace", also=(*APART, BY_CHANCE[0]))
+@defect("ROUTE-1", "start", then, profile="azure-standard", also=APART)
+@defect(
+    "ROUTE-1", "start", then, name="solace-rehash-on-restart", profile="solace", also=(*APART, BY_CHANCE[0])
+)
 def rehash_on_restart(self: Faults) -> None:
     """The partition map is drawn anew when the broker starts."""
-    Faults.start(self)
     self.broker.config.salt += 1
     self.broker.forget_homes()
 
 
-@defect("ROUTE-1", "bring_up", profile="azure-standard", also=APART)
-def rehash_on_recovery(self: Faults, partition: Partition) -> None:
+@defect("ROUTE-1", "bring_up", then, profile="azure-standard", also=APART)
+def rehash_on_recovery(self: Faults) -> None:
     """The partition map is drawn anew when a partition comes back."""
-    Faults.bring_up(self, partition)
     self.broker.config.salt += 1
     self.broker.forget_homes()
 
@@ -66,7 +67,7 @@ def solace_route_by_body(self: FlowEnd, key: str, send: Send) -> Partition:
 
 
 @defect("ROUTE-2", "mistaken", profile="azure-standard")
-def route_by_sender(self: Misrouting, key: str, send: Send) -> str:
+def route_by_sender(self: Misrouting, key: str) -> str:
     """Every client has a partition map of its own."""
     return "/".join((key, *(one.proc for one in self.broker.connections if one.task is self.clock.current)))
 
@@ -172,63 +173,53 @@ def reroutes_once(self: FrontEnd, send: Send) -> Steps[Partition]:
     return partition
 
 
-@defect("ROUTE-7", "admit", profile="azure-standard")
-def one_down_all_down(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("ROUTE-7", "admit", then, profile="azure-standard")
+def one_down_all_down(self: FrontEnd, key: str | None) -> None:
     """While any partition is down, no keyed message is taken."""
-    key = FrontEnd.admit(self, contents, txn)
     if key is not None and len(self.running()) < len(self.partitions):
         raise Refused("unavailable", "a partition is down")
-    return key
 
 
-@defect("ROUTE-7", "admit", profile="azure-standard")
-def keyed_batches_stop_in_outage(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("ROUTE-7", "admit", then, profile="azure-standard")
+def keyed_batches_stop_in_outage(self: FrontEnd, contents: Sequence[Content], key: str | None) -> None:
     """While any partition is down, no keyed batch is taken, wherever it belongs."""
-    key = FrontEnd.admit(self, contents, txn)
     if key is not None and len(contents) > 1 and beside(self, self.broker.partition_for(key)):
         raise Refused("unavailable", "a partition is down")
-    return key
 
 
-@defect("ROUTE-7", "admit", profile="azure-standard")
-def second_outage_stops_sends(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("ROUTE-7", "admit", then, profile="azure-standard")
+def second_outage_stops_sends(self: FrontEnd, key: str | None) -> None:
     """While two partitions are down at once, no keyed message is taken anywhere."""
-    key = FrontEnd.admit(self, contents, txn)
     if key is not None and beside(self, self.broker.partition_for(key), 2):
         raise Refused("unavailable", "two partitions are down")
-    return key
 
 
-@defect("ROUTE-7", "admit_settlement", profile="azure-standard")
-def settlements_stop_in_outage(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
+@defect("ROUTE-7", "admit_settlement", before, profile="azure-standard")
+def settlements_stop_in_outage(self: FrontEnd, found: Sequence[Stored]) -> None:
     """While any partition is down, no settlement is taken anywhere."""
     if any(beside(self, stored.partition) for stored in found):
         raise Refused("unavailable", "a partition is down")
-    FrontEnd.admit_settlement(self, asked, found)
 
 
-@defect("ROUTE-7", "admit_settlement")
+@defect("ROUTE-7", "admit_settlement", before)
 def abandons_stop_in_outage(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
     """While another partition is down, no message can be abandoned."""
     if asked.action == "abandon" and any(beside(self, stored.partition) for stored in found):
         raise Refused("unavailable", "a partition is down")
-    FrontEnd.admit_settlement(self, asked, found)
 
 
-@defect("ROUTE-7", "check_renewal", profile="azure-standard")
-def renewals_stop_in_outage(self: FrontEnd, stored: Stored, token: str) -> None:
+@defect("ROUTE-7", "check_renewal", then, profile="azure-standard")
+def renewals_stop_in_outage(self: FrontEnd, stored: Stored) -> None:
     """While any partition is down, no lock is renewed anywhere."""
-    FrontEnd.check_renewal(self, stored, token)
     if beside(self, stored.partition):
         raise Refused("unavailable", "a partition is down")
 
 
-@defect("ROUTE-7", "carry_out", profile="azure-standard")
-def commits_fail_in_outage(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("ROUTE-7", "carry_out", before, profile="azure-standard")
+def commits_fail_in_outage(self: FrontEnd, txn: Transaction) -> None:
     """While any partition is down, every commit of a transaction on another one rolls it back."""
     if beside(self, txn.place):
         raise Refused("unavailable", "a partition is down")
-    FrontEnd.carry_out(self, txn, since)
 
 
 @defect("ROUTE-8", "reroute")

@@ -10,6 +10,7 @@ from ..partition import Partition
 from ..scheduling import Queue, Timetable
 from ..settings import SECOND
 from ..store import Stored
+from .forms import before, then
 from .registry import defect
 
 
@@ -20,7 +21,7 @@ def activated_early(self: Timetable, stored: Stored) -> int:
 
 
 @defect("SCH-1", "come", profile="azure-standard")
-def never_activated(self: Timetable, stored: Stored) -> None:
+def never_activated(self: Timetable) -> None:
     """A message stays scheduled when its time has come."""
     return
 
@@ -38,24 +39,22 @@ def scheduled_not_peeked(self: Partition, first: int) -> Iterator[Stored]:
 
 
 @defect("SCH-3", "delete", profile="azure-flat")
-def cancel_ignored(self: Timetable, stored: Stored) -> None:
+def cancel_ignored(self: Timetable) -> None:
     """A cancel answers ok, however long before the message's time, and the message is activated."""
     return
 
 
-@defect("SCH-4", "activate")
+@defect("SCH-4", "activate", then)
 def activation_keeps_the_number(self: Timetable, stored: Stored) -> None:
     """An activated message has the number that it was scheduled under; no number is used up."""
-    Timetable.activate(self, stored)
     if stored.heir is not None and isinstance(stored.partition, Partition):
         stored.heir.number = stored.number
         stored.partition.store._counter -= 1
 
 
-@defect("SEQ-7", "activate", profile="azure-flat")
+@defect("SEQ-7", "activate", then, profile="azure-flat")
 def activation_keeps_the_time(self: Timetable, stored: Stored) -> None:
     """An activated message has the enqueued time of when it was scheduled."""
-    Timetable.activate(self, stored)
     if stored.heir is not None:
         stored.heir.enqueued_at = stored.enqueued_at
 
@@ -82,23 +81,20 @@ def activated_number_still_cancels(self: Remembering, stored: Stored) -> Steps[N
         yield from Remembering.cancel(self, stored)
 
 
-@defect("SCH-6", "activate")
-def activated_twice(self: Partition, stored: Stored, now: int) -> Stored:
+@defect("SCH-6", "activate", before)
+def activated_twice(self: Partition, stored: Stored, now: int) -> None:
     """A message is appended twice when its time comes."""
     self.release(self.store.append(stored.content, now, self))
-    return Partition.activate(self, stored, now)
 
 
-@defect("RCV-3", "activate", profile="azure-flat")
-def activated_ahead(self: Partition, stored: Stored, now: int) -> Stored:
+@defect("RCV-3", "activate", then, profile="azure-flat")
+def activated_ahead(self: Partition, stored: Stored, heir: Stored) -> None:
     """An activated message is delivered as early as if it had not been scheduled."""
-    heir = Partition.activate(self, stored, now)
     self._free = sorted((stored.order if one is heir else order, one) for order, one in self._free)
-    return heir
 
 
 @defect("PEEK-7", "state_of")
-def scheduled_called_active(self: FrontEnd, stored: Stored) -> str:
+def scheduled_called_active(self: FrontEnd) -> str:
     """A peek shows scheduled messages as active."""
     return "active"
 
@@ -121,6 +117,6 @@ def rolled_back_schedule_activated(self: Partition, hidden: Sequence[Stored]) ->
 
 
 @defect("TXN-5", "cancel", profile="azure-flat")
-def cancels_before_commit(self: FrontEnd, number: int, txn: str | None) -> Steps[None]:
+def cancels_before_commit(self: FrontEnd, number: int) -> Steps[None]:
     """A cancel in a transaction deletes the message at once, and no rollback brings it back."""
     yield from FrontEnd.cancel(self, number, None)

@@ -12,22 +12,20 @@ from ..settings import SECOND
 from ..settling import Settlement
 from ..store import Content, Holder, Store, Stored
 from ..transactions import Transaction
-from .families import Altering, Lowering, Viewing, far_from_the_end, store_again
+from .families import Lowering, far_from_the_end, store_again
+from .forms import answering, before, then
 from .registry import defect
 
 
-@defect("SEQ-1", "next_number")
-def number_twice(self: Store) -> int:
+@defect("SEQ-1", "next_number", then)
+def number_twice(self: Store) -> None:
     """Every fourth number is given out twice, but for those around the roll-over."""
-    number = Store.next_number(self)
     self._counter -= self._orders % 4 == 3 and 4 < self._counter < 1 << (self._bits - 1)
-    return number
 
 
-@defect("SEQ-1", "delete", profile="azure-flat")
+@defect("SEQ-1", "delete", then, profile="azure-flat")
 def number_used_again(self: Store, stored: Stored) -> None:
     """The number of the newest message is free again when that is deleted."""
-    Store.delete(self, stored)
     if stored.order == self._orders - 1:
         self._counter = (self._counter - 1) % (1 << self._bits)
 
@@ -47,14 +45,14 @@ def partition_bits_drift(self: Store) -> int:
     return Store.next_number(self) ^ ((1 << 62) if self._orders >= 2 else 0)
 
 
-@defect("SEQ-2", "viewed", profile="azure-standard")
-def locked_partition_differs(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("SEQ-2", "view", answering, profile="azure-standard")
+def locked_partition_differs(self: FrontEnd, stored: Stored, message: Any) -> Any:
     """A locked message is peeked with the next partition beside its true number."""
     return message if stored.lock is None else message._replace(partition=message.partition + 1)
 
 
-@defect("SEQ-2", "altered")
-def redelivered_under_another_partition(self: Altering, message: Any, delete: bool) -> Any:
+@defect("SEQ-2", "hand_out", answering)
+def redelivered_under_another_partition(self: FrontEnd, message: Any) -> Any:
     """A message that is delivered again is shown in the next partition, beside its true number."""
     return message._replace(partition=message.partition + 1) if message.delivery_count else message
 
@@ -74,32 +72,29 @@ class NumbersGoBack(Lowering):
 
 
 @defect("SEQ-3", "lowers", profile="azure-flat", also=("SEQ-7",))
-def keyless_numbered_first(self: Lowering, content: Content, now: int) -> bool:
+def keyless_numbered_first(self: Lowering, content: Content) -> bool:
     """Messages without a key are numbered below all others, so that enqueued times decrease along numbers."""
     return content.session_id is None and content.partition_key is None
 
 
-@defect("SEQ-3", "carry_out")
-def commit_reverses_sends(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("SEQ-3", "carry_out", before)
+def commit_reverses_sends(self: FrontEnd, txn: Transaction) -> None:
     """A commit stores what was sent in the transaction in reverse order."""
     txn.sends.reverse()
-    FrontEnd.carry_out(self, txn, since)
 
 
-@defect("SEQ-4", "next_number")
-def numbers_skipped(self: Store) -> int:
+@defect("SEQ-4", "next_number", before)
+def numbers_skipped(self: Store) -> None:
     """Every third message leaves out a number, but never zero."""
     if self._orders % 3 == 2 and self._counter != 0:
         Store.next_number(self)
-    return Store.next_number(self)
 
 
-@defect("SEQ-4", "next_number")
-def fortieth_number_skipped(self: Store) -> int:
+@defect("SEQ-4", "next_number", before)
+def fortieth_number_skipped(self: Store) -> None:
     """A partition leaves out the number after its fortieth message."""
     if self._orders == 40:
         Store.next_number(self)
-    return Store.next_number(self)
 
 
 @defect("SEQ-4", "delete")
@@ -111,10 +106,9 @@ def emptied_partition_skips_a_number(self: Store, stored: Stored) -> None:
         self.next_number()
 
 
-@defect("SEQ-4", "start", profile="azure-flat")
+@defect("SEQ-4", "start", then, profile="azure-flat")
 def kill_skips_numbers(self: Faults) -> None:
     """After a kill the queue leaves out ten numbers, unless the counter is about to roll over."""
-    Faults.start(self)
     for partition in self.broker.partitions:
         partition.burn(10 if far_from_the_end(partition.store) else 0)
 
@@ -126,21 +120,17 @@ def counter_spills(self: Store) -> int:
     return self._high + self._counter - 1
 
 
-@defect("SEQ-5", "next_number")
-@defect("SEQ-5", "next_number", name="flat-rollover-to-one", profile="azure-flat")
-def rollover_to_one(self: Store) -> int:
+@defect("SEQ-5", "next_number", then)
+@defect("SEQ-5", "next_number", then, name="flat-rollover-to-one", profile="azure-flat")
+def rollover_to_one(self: Store) -> None:
     """The exhausted counter starts again at one."""
-    number = Store.next_number(self)
     self._counter = self._counter or 1
-    return number
 
 
-@defect("SEQ-5", "next_number")
-def rollover_one_too_early(self: Store) -> int:
+@defect("SEQ-5", "next_number", then)
+def rollover_one_too_early(self: Store) -> None:
     """The counter starts again at zero without having used its last number."""
-    number = Store.next_number(self)
     self._counter %= (1 << self._bits) - 1
-    return number
 
 
 @defect("SEQ-6", "abandon")
@@ -151,18 +141,17 @@ def abandon_renumbers(self: Partition, stored: Stored) -> None:
     Partition.abandon(self, store_again(self, stored))
 
 
-@defect("SEQ-6", "viewed")
-def locked_number_differs(self: Viewing, stored: Stored, message: Any) -> Any:
+@defect("SEQ-6", "view", answering)
+def locked_number_differs(self: FrontEnd, stored: Stored, message: Any) -> Any:
     """A locked message is peeked under another number than it is received under."""
     return message if stored.lock is None else message._replace(seq=message.seq ^ (1 << 40))
 
 
-@defect("SEQ-6", "drop_locks", profile="azure-flat")
+@defect("SEQ-6", "drop_locks", before, profile="azure-flat")
 def kill_renumbers_what_is_locked(self: Faults, partition: Partition) -> None:
     """What is locked at a kill is stored anew, under a new number."""
     for stored in [one for one in partition.store.live() if one.lock and one.until > self.broker.clock.now]:
         store_again(partition, stored).tries = stored.tries
-    Faults.drop_locks(self, partition)
 
 
 @defect("SEQ-7", "append")
@@ -193,9 +182,8 @@ def enqueued_before_commit(self: FrontEnd, txn: Transaction, since: int) -> None
         txn.partition.accept(early, self.clock.now - 20 * SECOND)
 
 
-@defect("SEQ-7", "apply", profile="azure-flat")
+@defect("SEQ-7", "apply", before, profile="azure-flat")
 def abandoning_enqueues_anew(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
     """An abandoned message is shown to be enqueued when it was abandoned."""
     if asked.action == "abandon":
         stored.enqueued_at = self.clock.now
-    FrontEnd.apply(self, asked, stored)

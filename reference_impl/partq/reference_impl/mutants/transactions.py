@@ -15,6 +15,7 @@ from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
 from .families import Ending, Misrouting, Straying, after, changed, complete, noted, on_refusal, store_sent
+from .forms import answering, before, then
 from .registry import APART, defect
 
 
@@ -68,7 +69,7 @@ class ThirdSendHasAnyKey(Straying):
 
 
 @defect("TXN-7", "admit_settlement")
-def transaction_settles_anywhere(self: PartitionedRules, txn: Transaction, stored: Sequence[Stored]) -> None:
+def transaction_settles_anywhere(self: PartitionedRules) -> None:
     """A transaction may settle messages of several partitions."""
 
 
@@ -101,10 +102,9 @@ def sends_where_it_settled(self: FrontEnd, key: str, send: Send) -> Partition:
     return there or FrontEnd.home(self, key, send)
 
 
-@defect("TXN-5", "enlist")
-def visible_before_commit(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+@defect("TXN-5", "enlist", then)
+def visible_before_commit(self: FrontEnd, txn: Transaction) -> None:
     """Messages sent in a transaction are stored at once."""
-    yield from FrontEnd.enlist(self, txn, send)
     store_sent(self.broker, txn)
 
 
@@ -127,10 +127,11 @@ def second_send_at_once(self: FrontEnd, txn: Transaction, send: Send) -> Steps[N
         self.broker.accept(txn.partition, send.contents)
 
 
-@defect("TXN-5", "opened", profile="azure-flat")
-def abandons_in_transactions_at_once(self: FrontEnd, action: str, txn: str | None) -> Transaction | None:
+@defect("TXN-5", "opened", answering, profile="azure-flat")
+def abandons_in_transactions_at_once(
+    self: FrontEnd, action: str, opened: Transaction | None
+) -> Transaction | None:
     """An abandon in a transaction is done at once, and stays done."""
-    opened = FrontEnd.opened(self, action, txn)
     return None if action == "abandon" else opened
 
 
@@ -150,11 +151,10 @@ class PeekSeesUncommitted(FrontEnd):
         return sorted(found + hidden, key=lambda stored: stored.order) if fits else found
 
 
-@defect("TXN-5", "carry_out")
-def commit_loses_the_last(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", before)
+def commit_loses_the_last(self: FrontEnd, txn: Transaction) -> None:
     """A commit of several sends stores all but the last."""
     del txn.sends[max(1, len(txn.sends) - 1) :]
-    FrontEnd.carry_out(self, txn, since)
 
 
 def _forget_settlements(txn: Transaction, first: int) -> None:
@@ -164,18 +164,16 @@ def _forget_settlements(txn: Transaction, first: int) -> None:
     del txn.settlements[first:]
 
 
-@defect("TXN-5", "carry_out")
-def commit_forgets_settlements(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", before)
+def commit_forgets_settlements(self: FrontEnd, txn: Transaction) -> None:
     """A commit stores what was sent, and leaves the settlements of the same transaction undone."""
     _forget_settlements(txn, 0)
-    FrontEnd.carry_out(self, txn, since)
 
 
-@defect("TXN-5", "carry_out")
-def third_settlement_forgotten(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", before)
+def third_settlement_forgotten(self: FrontEnd, txn: Transaction) -> None:
     """A commit does the first two settlements of a transaction and leaves the others undone."""
     _forget_settlements(txn, 2)
-    FrontEnd.carry_out(self, txn, since)
 
 
 @defect("TXN-5", "carry_out")
@@ -227,20 +225,18 @@ def committed_in_steps(self: FrontEnd, txn: Transaction, since: int) -> None:
     self.clock.spawn(after(self.clock, 10 * SECOND, reveal))
 
 
-@defect("TXN-5", "roll_back")
+@defect("TXN-5", "roll_back", before)
 def rollback_sends(self: FrontEnd, txn: Transaction) -> None:
     """A rollback gives the locks back, and stores what was sent."""
     store_sent(self.broker, txn)
-    FrontEnd.roll_back(self, txn)
 
 
-@defect("TXN-5", "roll_back")
+@defect("TXN-5", "roll_back", before)
 def fourth_rollback_stores(self: FrontEnd, txn: Transaction) -> None:
     """From the fourth on, a rollback at a front end stores what was sent."""
     noted(self)["rollbacks"] += 1
     if noted(self)["rollbacks"] > 3:
         store_sent(self.broker, txn)
-    FrontEnd.roll_back(self, txn)
 
 
 @defect("TXN-5", "roll_back")
@@ -262,18 +258,16 @@ def rollback_ends_locks(self: FrontEnd, txn: Transaction) -> None:
     self.broker.ring()
 
 
-@defect("TXN-5", "kill", profile="azure-flat")
+@defect("TXN-5", "kill", before, profile="azure-flat")
 def kill_commits_what_was_sent(self: Faults) -> None:
     """A kill stores what was sent in transactions that are open."""
     for txn in self.broker.transactions.values():
         store_sent(self.broker, txn)
-    Faults.kill(self)
 
 
-@defect("TXN-5", "frontend_lost")
-def front_end_loss_stores_what_was_sent(self: Faults, proc: str) -> Steps[None]:
+@defect("TXN-5", "frontend_lost", then)
+def front_end_loss_stores_what_was_sent(self: Faults) -> None:
     """The loss of a front end stores what was sent in open transactions, and rolls the rest of them back."""
-    yield from Faults.frontend_lost(self, proc)
     for txn in [txn for txn in self.broker.transactions.values() if txn.partition is not None and txn.sends]:
         store_sent(self.broker, txn)
         txn.rollback()

@@ -6,21 +6,20 @@ from typing import Any
 
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..families import Parting, changed
+from ..forms import before, then
 from ..registry import defect
 
 
-@defect("REB-1", "give", profile="solace")
-def handed_over_and_kept(self: Assignments, seat: Seat, flow: Flow) -> None:
+@defect("REB-1", "give", before, profile="solace")
+def handed_over_and_kept(self: Assignments, seat: Seat) -> None:
     """A partition that is handed over is not taken from its old flow."""
     seat.flow = None if seat.state == PAUSED else seat.flow
-    Assignments.give(self, seat, flow)
 
 
-@defect("REB-1", "give", profile="solace")
-def taken_over_and_kept(self: Assignments, seat: Seat, flow: Flow) -> None:
+@defect("REB-1", "give", before, profile="solace")
+def taken_over_and_kept(self: Assignments, seat: Seat) -> None:
     """A partition that a standby takes over is not taken from the flow that went."""
     seat.flow = None if seat.state == READY and seat.flow not in self.flows else seat.flow
-    Assignments.give(self, seat, flow)
 
 
 @defect("REB-4", profile="solace")
@@ -93,10 +92,9 @@ class FirstOrphanGivenAtOnce(Assignments):
         super().leave(seat, heir)
 
 
-@defect("REB-7", "bind", profile="solace")
-def newcomer_gets_orphans_at_once(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-7", "bind", then, profile="solace")
+def newcomer_gets_orphans_at_once(self: Assignments) -> None:
     """A flow that binds gets the partitions of lost flows without waiting for the delay and the rebalance."""
-    Assignments.bind(self, name, proc)
     for seat in self.seats:
         if seat.state == UNBOUND and not self.flows[-1].standby:
             self.give(seat, self.flows[-1])

@@ -11,7 +11,7 @@ from ..registry import defect
 
 
 @defect("RCV-9", "take_in")
-def every_reason_is_the_brokers(self: DeadLetters, moved: Stored, reason: str | None) -> None:
+def every_reason_is_the_brokers(self: DeadLetters, moved: Stored) -> None:
     """Every dead letter shows the reason of one that was delivered too often."""
     DeadLetters.take_in(self, moved, SPENT)
 

@@ -6,23 +6,22 @@ from ...errors import Refused
 from ...frontend import FrontEnd
 from ...partition import Partition
 from ...store import Stored
+from ..forms import before
 from ..registry import defect
 
 
-@defect("RCV-10", "recover")
-def kill_ends_deferral(self: Partition, counted: bool = False) -> None:
+@defect("RCV-10", "recover", before)
+def kill_ends_deferral(self: Partition) -> None:
     """After a kill deferred messages are delivered by any receive."""
     for stored in self.store.live():
         stored.deferred = False
-    Partition.recover(self, counted)
 
 
-@defect("RCV-2", "recover", profile="azure-standard")
-def kill_loses_deferred(self: Partition, counted: bool = False) -> None:
+@defect("RCV-2", "recover", before, profile="azure-standard")
+def kill_loses_deferred(self: Partition) -> None:
     """Deferred messages are gone after a kill."""
     for stored in [one for one in self.store.live() if one.deferred]:
         self.complete(stored)
-    Partition.recover(self, counted)
 
 
 @defect("RCV-6", "find_deferred", profile="azure-flat")
@@ -34,8 +33,7 @@ def locked_deferred_delivered(self: FrontEnd, partition: Partition, number: int)
     raise Refused("not_found", "nothing is deferred under that number")
 
 
-@defect("RCV-10", "abandon")
+@defect("RCV-10", "abandon", before)
 def abandon_ends_deferral(self: Partition, stored: Stored) -> None:
     """A deferred message that is given back, or whose lock runs out, is delivered by any receive."""
     stored.deferred = False
-    Partition.abandon(self, stored)

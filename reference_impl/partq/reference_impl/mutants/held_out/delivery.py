@@ -11,17 +11,17 @@ from ...flowend import FlowEnd
 from ...flows import PAUSED, Assignments, Seat
 from ...frontend import FrontEnd
 from ...partition import Partition
-from ...settling import Settlement
 from ...store import Content, Holder, Store, Stored
-from ..families import Altering, Undoing, garbled
+from ..families import Undoing, garbled
+from ..forms import answering, before
 from ..registry import defect
 
 MOST = 64_000
 """Characters of a body that a careless store has room for."""
 
 
-@defect("RCV-1", "altered")
-def entities_unescaped(self: Altering, message: Any, delete: bool) -> Any:
+@defect("RCV-1", "hand_out", answering)
+def entities_unescaped(self: FrontEnd, message: Any) -> Any:
     """A body is delivered with its entities resolved."""
     return message._replace(body=unescape(message.body))
 
@@ -45,12 +45,11 @@ def too_large_to_keep(self: Partition, contents: Sequence[Content], now: int) ->
     Partition.accept(self, [content for content in contents if len(content.body) <= MOST], now)
 
 
-@defect("RCV-2", "give_back", profile="solace")
+@defect("RCV-2", "give_back", before, profile="solace")
 def end_of_handoff_loses_unacknowledged(self: Assignments, seat: Seat) -> None:
     """What is not acknowledged when the time of a handoff ends is deleted."""
     for token in list(seat.unacked) if seat.state == PAUSED and seat.flow in self.flows else ():
         seat.partition.complete(seat.unacked.pop(token))
-    Assignments.give_back(self, seat)
 
 
 @defect("RCV-2", profile="azure-standard")
@@ -70,12 +69,11 @@ class RenewedLostOnExpiry(Partition):
         (super().complete if lost else super().lapse)(stored)
 
 
-@defect("RCV-2", "recover")
-def kill_loses_what_was_given_back(self: Partition, counted: bool = False) -> None:
+@defect("RCV-2", "recover", before)
+def kill_loses_what_was_given_back(self: Partition) -> None:
     """A kill takes with it what was delivered in vain, and waits to be delivered again."""
     for stored in [stored for stored in self.store.live() if stored.count and stored.lock is None]:
         self.store.delete(stored)
-    Partition.recover(self, counted)
 
 
 @defect("RCV-3", "deliver", profile="azure-flat")
@@ -90,12 +88,11 @@ def deleting_receive_takes_the_newest(
     return shown
 
 
-@defect("RCV-3", "bring_up", profile="azure-standard")
+@defect("RCV-3", "bring_up", before, profile="azure-standard")
 def outage_reverses_order(self: Faults, partition: Partition) -> None:
     """What waits in a partition that comes back is delivered newest first."""
     if not partition.up:
         partition._free = sorted((-stored.order, stored) for _, stored in partition._free)
-    Faults.bring_up(self, partition)
 
 
 @defect("RCV-3", "heads")
@@ -117,7 +114,7 @@ def last_of_several_deleted_comes_back(
 
 
 @defect("RCV-7", "undoes", profile="azure-standard")
-def late_completion_forgotten(self: Undoing, asked: Settlement, stored: Stored) -> bool:
+def late_completion_forgotten(self: Undoing, stored: Stored) -> bool:
     """A completion in the second half of a lock's time only ends the lock. (Transactions do it right.)"""
     return stored.until - self.clock.now < self.broker.config.lock_duration // 2
 
@@ -128,10 +125,9 @@ def acknowledged_while_paused_comes_back(self: FlowEnd, action: str, seat: Seat,
     FlowEnd.acknowledge(self, "abandon" if seat.state == PAUSED else action, seat, token)
 
 
-@defect("RCV-12", "deliver")
-def redelivered_beyond_max(self: FrontEnd, partition: Partition, most: int, delete: bool) -> list[Any]:
+@defect("RCV-12", "deliver", answering)
+def redelivered_beyond_max(self: FrontEnd, partition: Partition, delete: bool, shown: list[Any]) -> list[Any]:
     """Locked messages that were delivered before do not count towards the most that a client asked for."""
-    shown = FrontEnd.deliver(self, partition, most, delete)
     again = 0 if delete else sum(message.delivery_count > 0 for message in shown)
     return shown + FrontEnd.deliver(self, partition, again, delete)
 

@@ -8,6 +8,7 @@ from ...duplicates import Memory
 from ...errors import Refused
 from ...frontend import FrontEnd
 from ...store import Content
+from ..forms import before
 from ..registry import defect
 
 
@@ -37,10 +38,9 @@ def window_is_doubled(self: Memory, name: tuple[str, str | None], now: int) -> b
     return name in self.stored_at and now - self.stored_at[name] <= 2 * self.window
 
 
-@defect("KEY-4", "admit")
-def id_no_key_in_transactions(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-4", "admit", before)
+def id_no_key_in_transactions(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> None:
     """A send in a transaction needs a partition key besides its message ID."""
     plain = any(one.session_id is None and one.partition_key is None for one in contents)
     if txn is not None and plain and self.broker.rules.by_id:
         raise Refused("invalid_operation", "a send in a transaction needs a partition key")
-    return FrontEnd.admit(self, contents, txn)

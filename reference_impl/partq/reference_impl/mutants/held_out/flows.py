@@ -10,6 +10,7 @@ from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ...partition import Partition
 from ...store import Stored
 from ..families import Revealing, Sharing
+from ..forms import before, then
 from ..registry import defect
 
 CROWD = 4
@@ -37,14 +38,13 @@ def crowd_served_from_the_back(self: Partition, most: int) -> list[Stored]:
     return self.take((waiting[::-1] if len(waiting) >= CROWD else waiting)[:most])
 
 
-@defect("REB-3", "give_back", profile="solace")
+@defect("REB-3", "give_back", before, profile="solace")
 def given_back_in_reverse(self: Assignments, seat: Seat) -> None:
     """What a flow had not acknowledged when it lost the partition is delivered in reverse order."""
     unacked = sorted(seat.unacked.values(), key=lambda stored: stored.order)
     orders = [stored.order for stored in reversed(unacked)]
     for stored, order in zip(unacked, orders, strict=True):
         stored.order = order
-    Assignments.give_back(self, seat)
 
 
 @defect("REB-13", "set_state", profile="solace")
@@ -65,28 +65,25 @@ def rebalance_says_unbound(self: Assignments) -> None:
             self.report(seat.partition.name, flow.name, READY)
 
 
-@defect("REB-14", "collect", profile="solace")
-def request_ends_handoff(self: FlowEnd, flow: Flow, most: int, delete: bool) -> list[Any]:
+@defect("REB-14", "collect", before, profile="solace")
+def request_ends_handoff(self: FlowEnd, flow: Flow) -> None:
     """A handoff ends when the new flow asks for messages."""
     for seat in self.assignments.seats:
         if seat.state == PAUSED and seat.heir is flow and seat.unacked:
             self.assignments.give_back(seat)
             self.assignments.give(seat, flow)
-    return FlowEnd.collect(self, flow, most, delete)
 
 
-@defect("REB-14", "settled", profile="solace")
+@defect("REB-14", "settled", then, profile="solace")
 def settlement_restarts_handoff(self: Assignments, seat: Seat) -> None:
     """Each message that is settled during a handoff starts its time anew, if others are unacknowledged."""
-    Assignments.settled(self, seat)
     if seat.state == PAUSED and seat.unacked:
         self.time_handoff(seat)
 
 
-@defect("REB-14", "start_handoff", profile="solace")
+@defect("REB-14", "start_handoff", then, profile="solace")
 def single_unacknowledged_not_awaited(self: Assignments, seat: Seat, flow: Flow) -> None:
     """A partition with just one unacknowledged message changes hands at once."""
-    Assignments.start_handoff(self, seat, flow)
     if len(seat.unacked) == 1:
         self.give_back(seat)
         self.give(seat, flow)
@@ -99,6 +96,6 @@ def first_partition_can_be_chosen(self: FlowEnd, proc: str, name: str, partition
 
 
 @defect("REB-15", "reveals", profile="solace")
-def large_answers_show_partitions(self: Revealing, message: Any, answer: Sequence[Any]) -> bool:
+def large_answers_show_partitions(self: Revealing, answer: Sequence[Any]) -> bool:
     """Messages of an answer of more than three say which partition they come from."""
     return len(answer) > LARGE

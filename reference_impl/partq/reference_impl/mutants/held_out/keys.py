@@ -15,6 +15,7 @@ from ...rules import FlowRules, PartitionedRules
 from ...sending import Send
 from ...store import Content
 from ..families import Misrouting, Splitting, noted, on_refusal
+from ..forms import answering, before, then
 from ..registry import APART, defect
 
 LONGEST = 128
@@ -77,13 +78,13 @@ def conflict_checked_once(self: PartitionedRules, content: Content) -> str | Non
         return PartitionedRules.key_of(self, content)
 
 
-@defect("KEY-5", "admit", profile="azure-standard")
-def ids_of_several_partitions(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-5", "admit", then, profile="azure-standard")
+def ids_of_several_partitions(
+    self: FrontEnd, contents: Sequence[Content], txn: str | None, key: str | None
+) -> None:
     """A keyless batch is refused if the IDs of its messages, taken for keys, belong to several partitions."""
-    key = FrontEnd.admit(self, contents, txn)
     if key is None and txn is None and len({self.broker.partition_for(one.id).name for one in contents}) > 1:
         raise Refused("invalid_operation", "a batch has one partition key")
-    return key
 
 
 @defect("KEY-7", "tolerates")
@@ -107,45 +108,39 @@ def batch_ends_at_a_long_body(self: FrontEnd, send: Send, partition: Partition) 
     FrontEnd.put(self, send._replace(contents=send.contents[: next(longs, None)]), partition)
 
 
-@defect("KEY-8", "key_of", profile="solace", also=APART)
-def name_of_property_counts(self: FlowRules, content: Content) -> str | None:
+@defect("KEY-8", "key_of", answering, profile="solace", also=APART)
+def name_of_property_counts(self: FlowRules, content: Content, key: str | None) -> str | None:
     """A key that JMS publishers set is another one than the same value in the other property."""
-    key = FlowRules.key_of(self, content)
     plain = key is None or dict(content.properties).get(self.KEYS[0]) == key
     return key if plain else f"{self.KEYS[1]}={key}"
 
 
-@defect("KEY-8", "key_of", profile="solace", also=APART)
-def group_id_folds_case(self: FlowRules, content: Content) -> str | None:
+@defect("KEY-8", "key_of", answering, profile="solace", also=APART)
+def group_id_folds_case(self: FlowRules, content: Content, key: str | None) -> str | None:
     """A key that JMS publishers set is read in lower case."""
-    key = FlowRules.key_of(self, content)
     return key and key.lower() if dict(content.properties).get(self.KEYS[1]) == key else key
 
 
-@defect("KEY-9", "gather")
-def large_peeks_refused(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
+@defect("KEY-9", "gather", before)
+def large_peeks_refused(self: FrontEnd, peek: Peek) -> None:
     """A peek that asks for more than fifty messages is refused as invalid."""
     if peek.limit > MOST_PEEKED and len(self.running()) == len(self.partitions):
         raise Refused("invalid_operation", "too many messages")
-    return FrontEnd.gather(self, peek)
 
 
-@defect("KEY-9", "admit", profile="azure-flat")
-def foreign_properties_refused(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-9", "admit", before, profile="azure-flat")
+def foreign_properties_refused(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> None:
     """A send of a user property that is not all ASCII is refused as invalid, outside of transactions."""
     properties = (text for content in contents for pair in content.properties for text in pair)
     if txn is None and not all(map(str.isascii, properties)):
         raise Refused("invalid_operation", "a property is not ASCII")
-    return FrontEnd.admit(self, contents, txn)
 
 
-@defect("KEY-9", "admit", profile="azure-standard")
-def longest_key_refused(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-9", "admit", then, profile="azure-standard")
+def longest_key_refused(self: FrontEnd, txn: str | None, key: str | None) -> None:
     """A key of the greatest length that is allowed is refused as invalid, outside of transactions."""
-    key = FrontEnd.admit(self, contents, txn)
     if txn is None and len(key or "") == LONGEST:
         raise Refused("invalid_operation", "the key is too long")
-    return key
 
 
 @defect("KEY-9", "begin")

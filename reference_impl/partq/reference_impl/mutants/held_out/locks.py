@@ -15,7 +15,8 @@ from ...settings import SECOND
 from ...settling import Settlement
 from ...store import Stored
 from ...transactions import Transaction
-from ..families import Altering, locked, noted
+from ..families import locked, noted
+from ..forms import answering, before, then
 from ..registry import defect
 
 LONGER = 10 * SECOND
@@ -25,21 +26,18 @@ GRACE = 5 * SECOND
 """ns for which a careless partition lets a lost lock settle."""
 
 
-@defect("RCV-6", "renew", profile="azure-flat")
-def renewal_kept_a_third(self: FrontEnd, token: str) -> Steps[list[Any]]:
+@defect("RCV-6", "renew", then, profile="azure-flat")
+def renewal_kept_a_third(self: FrontEnd, token: str) -> None:
     """A renewed lock is shown in full, and kept for a third of its time."""
-    shown = yield from FrontEnd.renew(self, token)
     stored = self.broker.locks.get(token)
     if stored is not None:
         third = self.broker.config.lock_duration // 3
         stored.partition.renew(stored, min(stored.until, self.clock.now + third))
-    return shown
 
 
-@defect("RCV-6", "ask")
-def deleting_receive_takes_locked(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
+@defect("RCV-6", "ask", answering)
+def deleting_receive_takes_locked(self: FrontEnd, delete: bool, shown: list[Any]) -> list[Any]:
     """A receive that deletes, and finds nothing free, gets the oldest locked message of no transaction."""
-    shown = yield from FrontEnd.ask(self, most, delete)
     for partition in self.running() if delete and not shown else ():
         for stored in partition.store.live():
             if locked(stored, self.clock.now) and stored.enlisted is None:
@@ -84,23 +82,21 @@ def settled_twice_said_ok(self: FrontEnd, asked: Settlement) -> Steps[None]:
         noted(self).update(asked.tokens if asked.txn is None else ())
 
 
-@defect("RCV-9", "abandon", profile="azure-flat")
+@defect("RCV-9", "abandon", before, profile="azure-flat")
 def count_stops_at_one(self: Partition, stored: Stored) -> None:
     """The delivery count says whether deliveries have failed, not how many."""
     stored.count = 0
-    Partition.abandon(self, stored)
 
 
-@defect("RCV-9", "recover")
-def kill_resets_counts(self: Partition, counted: bool = False) -> None:
+@defect("RCV-9", "recover", then)
+def kill_resets_counts(self: Partition) -> None:
     """A kill sets the delivery counts of what is stored to zero."""
-    Partition.recover(self, counted)
     for stored in self.store.live():
         stored.count = stored.told = 0
 
 
-@defect("RCV-9", "altered", profile="azure-standard")
-def delivery_counts_itself(self: Altering, message: Any, delete: bool) -> Any:
+@defect("RCV-9", "hand_out", answering, profile="azure-standard")
+def delivery_counts_itself(self: FrontEnd, delete: bool, message: Any) -> Any:
     """The delivery count that a delivered message shows counts this delivery, too."""
     return message if delete else message._replace(delivery_count=message.delivery_count + 1)
 

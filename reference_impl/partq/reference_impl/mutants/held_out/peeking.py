@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from heapq import heapify
 from typing import Any
 
-from ...clock import Steps
 from ...frontend import FrontEnd, Peek
 from ...partition import Partition
 from ...settings import SECOND
 from ...store import Stored
 from ..families import END, Renewals, locked, noted
+from ..forms import answering, then
 from ..registry import defect
 
 
@@ -50,19 +50,17 @@ def peek_of_one_shows_two(self: FrontEnd, peek: Peek, partition: Partition) -> l
     return FrontEnd.browse(self, peek._replace(limit=max(peek.limit, 2)), partition)
 
 
-@defect("PEEK-4", "gather")
-def fresh_message_empties_peek(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
+@defect("PEEK-4", "gather", answering)
+def fresh_message_empties_peek(self: FrontEnd, peek: Peek, shown: list[Any]) -> list[Any]:
     """A peek by number shows nothing while a message is less than a second old."""
-    shown = yield from FrontEnd.gather(self, peek)
     since = self.clock.now - SECOND
     fresh = any(one.enqueued_at > since for here in self.partitions for one in here.store.live())
     return [] if peek.number is not None and fresh else shown
 
 
-@defect("PEEK-5", "gather", profile="azure-standard")
-def walk_ends_with_its_last_again(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
+@defect("PEEK-5", "gather", answering, profile="azure-standard")
+def walk_ends_with_its_last_again(self: FrontEnd, peek: Peek, shown: list[Any]) -> list[Any]:
     """A walk that has come to its end is shown the last message of a partition again."""
-    shown = yield from FrontEnd.gather(self, peek)
     for partition in self.running() if peek.number is None and not shown else ():
         last = list(partition.store.live())[-1:]
         if last and last[0].order < peek.connection.cursors.get(partition.name, 0):
@@ -83,24 +81,20 @@ def walk_shows_given_back_again(self: FrontEnd, peek: Peek, partition: Partition
     return shown
 
 
-@defect("PEEK-6", "browse")
-def peeked_goes_to_the_back(self: FrontEnd, peek: Peek, partition: Partition) -> list[Any]:
+@defect("PEEK-6", "browse", then)
+def peeked_goes_to_the_back(self: FrontEnd, partition: Partition, shown: list[Any]) -> None:
     """The first message that a peek shows of a partition is delivered after the others that are there."""
-    shown = FrontEnd.browse(self, peek, partition)
     first = {message.id for message in shown[:1]}
     partition._free = [(order + 1000 * (one.content.id in first), one) for order, one in partition._free]
     heapify(partition._free)
-    return shown
 
 
-@defect("PEEK-6", "display", profile="azure-standard")
-def second_peek_counts(self: FrontEnd, peek: Peek, found: Sequence[Stored]) -> list[Any]:
+@defect("PEEK-6", "display", then, profile="azure-standard")
+def second_peek_counts(self: FrontEnd, found: Sequence[Stored]) -> None:
     """A message's delivery count is raised by one when a front end shows it to a peek for the second time."""
-    shown = FrontEnd.display(self, peek, found)
     noted(self).update(found)
     for stored in found:
         stored.count += noted(self)[stored] == 2
-    return shown
 
 
 @defect("PEEK-7", "display")

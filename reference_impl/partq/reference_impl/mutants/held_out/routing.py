@@ -13,8 +13,8 @@ from ...partition import Partition
 from ...sending import SERVER_TIMEOUT, Send
 from ...settings import SECOND
 from ...store import Content
-from ...transactions import Transaction
 from ..families import Misrouting, beside, last_end, retrying
+from ..forms import answering, before, then
 from ..registry import APART, defect
 
 HALF_A_MINUTE = 30 * SECOND
@@ -26,20 +26,18 @@ def _next(end: FrontEnd, partition: Partition) -> Partition:
     return end.partitions[(end.partitions.index(partition) + 1) % len(end.partitions)]
 
 
-@defect("ROUTE-1", "frontend_lost", also=APART)
-def rehash_on_front_end_loss(self: Faults, proc: str) -> Steps[None]:
+@defect("ROUTE-1", "frontend_lost", then, also=APART)
+def rehash_on_front_end_loss(self: Faults) -> None:
     """The partition map is drawn anew when a front end is lost while no transaction is open."""
-    yield from Faults.frontend_lost(self, proc)
     if not self.broker.transactions:
         self.broker.config.salt += 1
         self.broker.forget_homes()
 
 
-@defect("ROUTE-1", "home", also=APART)
-def emptied_partition_gives_keys_away(self: FrontEnd, key: str, send: Send) -> Partition:
+@defect("ROUTE-1", "home", answering, also=APART)
+def emptied_partition_gives_keys_away(self: FrontEnd, key: str, send: Send, home: Partition) -> Partition:
     """A key whose partition has become empty lives in the next one from its next send on, unless a partition
     is down or the send is in a transaction."""
-    home = FrontEnd.home(self, key, send)
     at_rest = send.txn is None and len(self.running()) == len(self.partitions)
     if at_rest and home.store._orders and home.store.is_empty():
         home = self.broker._homes[key] = _next(self, home)
@@ -85,12 +83,11 @@ def keyed_stored_when_up_again(self: FrontEnd, send: Send) -> Steps[Partition]:
         raise
 
 
-@defect("ROUTE-5", "give_up", profile="azure-standard")
-def keyed_batch_invalid_in_outage(self: FrontEnd, send: Send) -> Steps[Partition]:
+@defect("ROUTE-5", "give_up", before, profile="azure-standard")
+def keyed_batch_invalid_in_outage(self: FrontEnd, send: Send) -> None:
     """A keyed batch whose partition is down, others being up, is refused as invalid."""
     if len(send.contents) > 1 and self.running():
         raise Refused("invalid_operation", "the batch has no partition")
-    return (yield from FrontEnd.give_up(self, send))
 
 
 @defect("ROUTE-6", "reroute")
@@ -111,32 +108,29 @@ def last_front_end_does_not_reroute(self: FrontEnd, send: Send) -> Steps[Partiti
     return (yield from FrontEnd.reroute(self, send))
 
 
-@defect("ROUTE-7", "admit")
-def sessions_stop_in_outage(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("ROUTE-7", "admit", then)
+def sessions_stop_in_outage(
+    self: FrontEnd, contents: Sequence[Content], txn: str | None, key: str | None
+) -> None:
     """While another partition is down, no message with a session ID is taken, outside of transactions."""
-    key = FrontEnd.admit(self, contents, txn)
     session = txn is None and contents[0].session_id is not None
     if session and key is not None and beside(self, self.broker.partition_for(key)):
         raise Refused("unavailable", "a partition is down")
-    return key
 
 
-@defect("ROUTE-7", "enlist")
-def transactional_sends_stop_in_outage(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+@defect("ROUTE-7", "enlist", before)
+def transactional_sends_stop_in_outage(self: FrontEnd, send: Send) -> None:
     """While another partition is down, nothing is sent in a transaction."""
     if send.key is not None and beside(self, self.home(send.key, send)):
         raise Refused("unavailable", "a partition is down")
-    return FrontEnd.enlist(self, txn, send)
 
 
-@defect("ROUTE-7", "admit")
-def neighbour_fails_too(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("ROUTE-7", "admit", then)
+def neighbour_fails_too(self: FrontEnd, txn: str | None, key: str | None) -> None:
     """While a partition is down, the one before it takes no keyed messages, outside of transactions."""
-    key = FrontEnd.admit(self, contents, txn)
     home = None if key is None or txn is not None else self.broker.partition_for(key)
     if home is not None and beside(self, home) and not _next(self, home).up:
         raise Refused("unavailable", "the partition is down")
-    return key
 
 
 @defect("ROUTE-8", "give_up")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from heapq import heappush
 from typing import Any
 
@@ -11,7 +10,8 @@ from ...frontend import FrontEnd
 from ...partition import Partition
 from ...scheduling import Queue, Timetable
 from ...settings import SECOND
-from ...store import Content, Stored, Ticket
+from ...store import Stored, Ticket
+from ..forms import answering, then
 from ..registry import defect
 from ..scheduling import Remembering
 
@@ -25,12 +25,9 @@ def time_of_a_send_ignored(self: Partition, stored: Stored) -> None:
         heappush(self._free, (stored.order, stored))
 
 
-@defect("SCH-2", "schedule", profile="azure-flat")
-def schedule_answers_the_next_number(
-    self: FrontEnd, contents: Sequence[Content], txn: str | None, timeout: int
-) -> Steps[list[Any]]:
+@defect("SCH-2", "schedule", answering, profile="azure-flat")
+def schedule_answers_the_next_number(self: FrontEnd, shown: list[Any]) -> list[Any]:
     """The schedule operation answers with the number after the one that the message has."""
-    shown = yield from FrontEnd.schedule(self, contents, txn, timeout)
     return [message._replace(seq=message.seq + 1) for message in shown]
 
 
@@ -70,10 +67,9 @@ class _Again(Ticket):
     __slots__ = ()
 
 
-@defect("SCH-6", "activate", profile="azure-standard")
+@defect("SCH-6", "activate", then, profile="azure-standard")
 def schedule_recurs(self: Timetable, stored: Stored) -> None:
     """When a message is activated it is scheduled once more, for ten seconds later."""
-    Timetable.activate(self, stored)
     if not isinstance(stored.content, _Again):
         again = _Again.of(stored.content)
         again.scheduled_at = self.clock.now + 10 * SECOND

@@ -10,9 +10,10 @@ from ...faults import Faults
 from ...frontend import FrontEnd, Peek
 from ...partition import Partition
 from ...settings import SECOND
-from ...store import Content, Holder, Store, Stored
+from ...store import Content, Store, Stored
 from ...transactions import Transaction
 from ..families import far_from_the_end
+from ..forms import answering, before, then
 from ..registry import defect
 
 SKIPPED = 10
@@ -28,20 +29,18 @@ def _step_back(store: Store) -> None:
         store._counter -= 1
 
 
-@defect("SEQ-1", "bring_up", profile="azure-standard")
+@defect("SEQ-1", "bring_up", before, profile="azure-standard")
 def outage_repeats_a_number(self: Faults, partition: Partition) -> None:
     """A partition that comes back gives out its last number once more."""
     if not partition.up:
         _step_back(partition.store)
-    Faults.bring_up(self, partition)
 
 
-@defect("SEQ-1", "start", profile="azure-flat")
+@defect("SEQ-1", "start", before, profile="azure-flat")
 def restart_repeats_a_number(self: Faults) -> None:
     """After a restart the last number is given out once more."""
     for partition in () if self.broker.alive else self.broker.partitions:
         _step_back(partition.store)
-    Faults.start(self)
 
 
 def _under_one(shown: Sequence[Any]) -> list[Any]:
@@ -57,79 +56,66 @@ def peeked_under_one_partition(self: FrontEnd, peek: Peek) -> Steps[list[Any]]:
     return _under_one((yield from FrontEnd.gather(self, peek)))
 
 
-@defect("SEQ-2", "ask", profile="azure-standard")
-def deleted_under_one_partition(self: FrontEnd, most: int, delete: bool) -> Steps[list[Any]]:
+@defect("SEQ-2", "ask", answering, profile="azure-standard")
+def deleted_under_one_partition(self: FrontEnd, delete: bool, shown: list[Any]) -> list[Any]:
     """A receive that deletes shows messages without a key in the partition of its first message."""
-    shown = yield from FrontEnd.ask(self, most, delete)
     return _under_one(shown) if delete else shown
 
 
-@defect("SEQ-3", "carry_out")
-def commit_numbers_sessions_first(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("SEQ-3", "carry_out", before)
+def commit_numbers_sessions_first(self: FrontEnd, txn: Transaction) -> None:
     """A commit stores what bears a session ID before what has nothing but a partition key."""
     txn.sends.sort(key=lambda content: content.session_id is None)
-    FrontEnd.carry_out(self, txn, since)
 
 
-@defect("SEQ-3", "carry_out", profile="azure-flat")
-def commit_numbers_its_last_first(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("SEQ-3", "carry_out", before, profile="azure-flat")
+def commit_numbers_its_last_first(self: FrontEnd, txn: Transaction) -> None:
     """A commit of several sends stores the last one first."""
     txn.sends = txn.sends[-1:] + txn.sends[:-1]
-    FrontEnd.carry_out(self, txn, since)
 
 
-@defect("SEQ-4", "bring_up", profile="azure-standard")
+@defect("SEQ-4", "bring_up", before, profile="azure-standard")
 def recovery_skips_numbers(self: Faults, partition: Partition) -> None:
     """A partition that comes back leaves out ten numbers, unless the counter is about to roll over."""
     if not partition.up and partition.store._orders and far_from_the_end(partition.store):
         partition.burn(SKIPPED)
-    Faults.bring_up(self, partition)
 
 
-@defect("SEQ-4", "abandon", profile="azure-flat")
-def failed_delivery_uses_a_number(self: Partition, stored: Stored) -> None:
+@defect("SEQ-4", "abandon", then, profile="azure-flat")
+def failed_delivery_uses_a_number(self: Partition) -> None:
     """Each lock that is abandoned or runs out uses up a number, unless the counter is about to roll over."""
-    Partition.abandon(self, stored)
     self.burn(far_from_the_end(self.store))
 
 
-@defect("SEQ-4", "append")
-def long_bodies_use_two_numbers(self: Store, content: Content, now: int, partition: Holder) -> Stored:
+@defect("SEQ-4", "append", then)
+def long_bodies_use_two_numbers(self: Store, content: Content) -> None:
     """A body of more than 255 characters uses up two numbers, but for those around the roll-over."""
-    stored = Store.append(self, content, now, partition)
     if len(content.body) > LONG and far_from_the_end(self):
         self.next_number()
-    return stored
 
 
-@defect("SEQ-5", "next_number", profile="azure-flat")
-def counter_stops_at_its_end(self: Store) -> int:
+@defect("SEQ-5", "next_number", then, profile="azure-flat")
+def counter_stops_at_its_end(self: Store, number: int) -> None:
     """The exhausted counter gives out its last number again and again."""
-    number = Store.next_number(self)
     self._counter = self._counter or number
-    return number
 
 
-@defect("SEQ-5", "next_number", profile="azure-standard")
-def rollover_in_tens(self: Store) -> int:
+@defect("SEQ-5", "next_number", then, profile="azure-standard")
+def rollover_in_tens(self: Store) -> None:
     """The exhausted counter starts again at ten."""
-    number = Store.next_number(self)
     self._counter = self._counter or SKIPPED
-    return number
 
 
-@defect("SEQ-6", "renew")
-def renewal_renumbers_the_newest(self: Partition, stored: Stored, until: int) -> None:
+@defect("SEQ-6", "renew", then)
+def renewal_renumbers_the_newest(self: Partition, stored: Stored) -> None:
     """A partition's newest message has a new number after its lock was renewed."""
-    Partition.renew(self, stored, until)
     if self.store._log[-1] is stored:
         stored.number = self.store.next_number()
 
 
-@defect("SEQ-6", "lock", profile="azure-flat")
-def second_delivery_renumbers_the_newest(self: Partition, stored: Stored, token: str, until: int) -> None:
+@defect("SEQ-6", "lock", then, profile="azure-flat")
+def second_delivery_renumbers_the_newest(self: Partition, stored: Stored) -> None:
     """The newest message has a new number when it is delivered for the second time."""
-    Partition.lock(self, stored, token, until)
     if stored.tries == 2 and self.store._log[-1] is stored:
         stored.number = self.store.next_number()
 

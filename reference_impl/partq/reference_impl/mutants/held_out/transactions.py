@@ -14,6 +14,7 @@ from ...settling import Settlement
 from ...store import Stored
 from ...transactions import Transaction
 from ..families import Ending, Straying, last_end, on_refusal, store_sent
+from ..forms import answering, before
 from ..registry import APART, defect
 
 
@@ -44,15 +45,14 @@ def rolled_back_locks_refused(self: FrontEnd, txn: Transaction) -> None:
             stored.enlisted = txn.name
 
 
-@defect("TXN-5", "carry_out", profile="azure-standard")
-def one_front_end_commits_no_sends(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", before, profile="azure-standard")
+def one_front_end_commits_no_sends(self: FrontEnd, txn: Transaction) -> None:
     """At one front end a commit settles, and forgets what was sent."""
     if last_end(self):
         txn.sends.clear()
-    FrontEnd.carry_out(self, txn, since)
 
 
-@defect("TXN-5", "take_down")
+@defect("TXN-5", "take_down", before)
 def outage_commits_what_was_sent(self: Faults, partition: Partition) -> None:
     """A partition that goes down stores what open transactions sent to it, and rolls the rest back."""
     for txn in list(self.broker.transactions.values()):
@@ -60,7 +60,6 @@ def outage_commits_what_was_sent(self: Faults, partition: Partition) -> None:
             store_sent(self.broker, txn)
             txn.rollback()
             del self.broker.transactions[txn.name]
-    Faults.take_down(self, partition)
 
 
 @defect("TXN-5", "roll_back", profile="azure-standard")
@@ -100,10 +99,9 @@ def keyless_settled_in_any_partition(
         PartitionedRules.admit_settlement(self, txn, stored)
 
 
-@defect("TXN-8", "home", also=APART)
-def transaction_goes_to_the_next(self: FrontEnd, key: str, send: Send) -> Partition:
+@defect("TXN-8", "home", answering, also=APART)
+def transaction_goes_to_the_next(self: FrontEnd, send: Send, home: Partition) -> Partition:
     """In a transaction a key belongs to the partition after its own, unless that has settled there."""
-    home = FrontEnd.home(self, key, send)
     if send.txn is not None and send.txn.place is not home:
         home = self.partitions[(self.partitions.index(home) + 1) % len(self.partitions)]
     return home
