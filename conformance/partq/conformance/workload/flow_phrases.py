@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, send, settlement
+from partq.conformance.workload.phrases import Draft, restart, send, send_some, settlement
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
 def bind(draft: Draft) -> None:
     draft.add(draft.client(), "bind")
+
+
+def _receive(draft: Draft, clients: Sequence[str], limit: int) -> None:
+    """Each of the clients receives."""
+    for client in clients:
+        draft.add(client, "receive", max=limit, timeout=SECOND)
 
 
 def _rest(draft: Draft) -> None:
@@ -30,22 +36,19 @@ def _spread(draft: Draft) -> None:
         batch.append(replace(first, id=draft.message(None).id))
     draft.add(draft.client(), "send_batch", messages=tuple(batch))
     draft.add(draft.client(), "send", messages=(draft.message(key),))
-    for other in draft.clients:
-        draft.add(other, "receive", max=20, timeout=SECOND)
+    _receive(draft, draft.clients, 20)
 
 
 def _mixed_batch(draft: Draft) -> None:
     """A batch of several keys, then everybody receives: their partitions show."""
     batch = tuple(draft.message(draft.some_key()) for _ in range(2 + draft.source.below(4)))
     draft.add(draft.client(), "send_batch", messages=batch)
-    for other in draft.clients:
-        draft.add(other, "receive", max=20, timeout=SECOND)
+    _receive(draft, draft.clients, 20)
 
 
-def _restart(draft: Draft) -> None:
+def _restart_and_bind(draft: Draft) -> None:
     """The broker is killed and started; whoever consumed has to bind anew."""
-    draft.add(ENV, "broker_kill")
-    draft.add(ENV, "broker_start")
+    restart(draft)
     for client in draft.clients:
         draft.add(client, "unbind")
         draft.add(client, "bind")
@@ -58,8 +61,7 @@ def _handoff(draft: Draft) -> None:
     old, new = draft.client(), draft.client()
     draft.add(old, "bind")
     _rest(draft)
-    for _ in range(2 + draft.source.below(3)):
-        send(draft)
+    send_some(draft, 2, 3)
     draft.add(old, "receive", max=20, timeout=SECOND)
     draft.add(new, "bind")
     draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
@@ -77,8 +79,7 @@ def _standby(draft: Draft) -> None:
         draft.add(client, "bind")
     _rest(draft)
     draft.add(draft.clients[0], "disconnect" if draft.chance(2) else "unbind")
-    for client in draft.clients[1:]:
-        draft.add(client, "receive", max=5, timeout=SECOND)
+    _receive(draft, draft.clients[1:], 5)
     _rest(draft)
 
 
@@ -86,21 +87,12 @@ def _bind_partition(draft: Draft) -> None:
     draft.add(draft.client(), "bind", partition=draft.source.below(draft.entity.partitions))
 
 
-def _unbind(draft: Draft) -> None:
-    draft.add(draft.client(), "unbind")
-
-
-def _disconnect(draft: Draft) -> None:
-    draft.add(draft.client(), "disconnect")
-
-
 def _given_back(draft: Draft) -> None:
     """During a handoff the old flow gives back, or settles, some of what it has, and more is sent."""
     old, new = _two(draft)
     draft.add(old, "bind")
     _rest(draft)
-    for _ in range(2 + draft.source.below(4)):
-        send(draft)
+    send_some(draft, 2, 4)
     draft.add(old, "receive", max=20, timeout=SECOND)
     draft.add(new, "bind")
     draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND // 2)
@@ -109,8 +101,7 @@ def _given_back(draft: Draft) -> None:
         draft.add(draft.client(), "send", messages=(draft.message(key),))
     op = "abandon" if draft.source.below(3) else "complete"
     draft.add(old, op, pick=list(range(1 + draft.source.below(20))))
-    draft.add(old, "receive", max=20, timeout=SECOND)
-    draft.add(new, "receive", max=20, timeout=SECOND)
+    _receive(draft, (old, new), 20)
     draft.add(ENV, "advance", by=draft.entity.max_handoff)
     draft.add(new, "receive", max=20, timeout=SECOND)
 
@@ -134,8 +125,7 @@ def _too_late(draft: Draft) -> None:
     if draft.chance(2):
         draft.add(new, "receive", max=20, timeout=SECOND)
     draft.add(old, settlement(draft), pick=[0, 1], lost=[0])
-    draft.add(new, "receive", max=20, timeout=SECOND)
-    draft.add(old, "receive", max=20, timeout=SECOND)
+    _receive(draft, (new, old), 20)
 
 
 def _all_leave(draft: Draft) -> None:
@@ -143,10 +133,8 @@ def _all_leave(draft: Draft) -> None:
     for client in draft.clients[:3]:
         draft.add(client, "bind")
     _rest(draft)
-    for _ in range(2 + draft.source.below(4)):
-        send(draft)
-    for client in draft.clients[:3]:
-        draft.add(client, "receive", max=5, timeout=SECOND)
+    send_some(draft, 2, 4)
+    _receive(draft, draft.clients[:3], 5)
     for client in draft.clients[: 1 + draft.source.below(3)]:
         draft.add(client, "unbind" if draft.source.below(3) else "disconnect")
         if draft.chance(3):
@@ -168,8 +156,7 @@ def _early_leave(draft: Draft) -> None:
         for client in draft.clients:
             draft.add(client, "bind", another=True)
     draft.add(old, "disconnect" if draft.chance(2) else "unbind")
-    for client in draft.clients:
-        draft.add(client, "receive", max=5, timeout=SECOND)
+    _receive(draft, draft.clients, 5)
     _rest(draft)
 
 
@@ -179,8 +166,7 @@ def _second_flow(draft: Draft) -> None:
     draft.add(client, "bind")
     draft.add(client, "bind", another=True)
     _rest(draft)
-    for _ in range(2 + draft.source.below(4)):
-        send(draft)
+    send_some(draft, 2, 4)
     for _ in range(2):
         draft.add(client, "receive", max=5, timeout=SECOND, flow=draft.source.below(2))
     draft.add(client, "complete", pick=[0, 1])
@@ -200,14 +186,12 @@ def _killed_early(draft: Draft) -> None:
         draft.add(new, "bind")
         if draft.chance(2):
             draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
-    draft.add(ENV, "broker_kill")
-    draft.add(ENV, "broker_start")
+    restart(draft)
     draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
     for client in (old, new):
         draft.add(client, "unbind")
         draft.add(client, "bind")
-    for client in (old, new):
-        draft.add(client, "receive", max=5, timeout=SECOND)
+    _receive(draft, (old, new), 5)
     _rest(draft)
 
 
@@ -232,7 +216,7 @@ FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "rest": _rest,
     "spread": _spread,
     "mixed_batch": _mixed_batch,
-    "restart": _restart,
+    "restart": _restart_and_bind,
     "newcomer": _newcomer,
     "given_back": _given_back,
     "too_late": _too_late,
@@ -242,7 +226,7 @@ FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "killed_early": _killed_early,
     "handoff": _handoff,
     "standby": _standby,
-    "unbind": _unbind,
-    "disconnect": _disconnect,
+    "unbind": lambda draft: draft.add(draft.client(), "unbind"),
+    "disconnect": lambda draft: draft.add(draft.client(), "disconnect"),
 }
 """Every phrase of these by its name."""

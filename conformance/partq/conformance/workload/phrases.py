@@ -96,6 +96,18 @@ def send(draft: Draft) -> None:
     draft.add(draft.client(), "send", messages=(draft.message(draft.some_key()),))
 
 
+def send_some(draft: Draft, least: int, spread: int) -> None:
+    """At least so many messages, and fewer than ``spread`` more."""
+    for _ in range(least + draft.source.below(spread)):
+        send(draft)
+
+
+def restart(draft: Draft) -> None:
+    """The broker is killed and started."""
+    draft.add(ENV, "broker_kill")
+    draft.add(ENV, "broker_start")
+
+
 def send_in(draft: Draft, client: str, key: str | None) -> None:
     """A message in the client's transaction, or, once in six times, a batch of two."""
     count = 1 if draft.source.below(6) else 2
@@ -143,11 +155,13 @@ def _take(draft: Draft) -> None:
     draft.add(draft.client(), "receive", max=most, mode="receive_and_delete", timeout=SECOND)
 
 
-def _settle(op: str, **fixed: Any) -> Callable[[Draft], None]:
+def settling(op: str) -> Callable[[Draft], None]:
+    """A phrase that settles one message or two."""
+
     def phrase(draft: Draft) -> None:
         first = draft.source.below(6)
         pick = [first] if draft.source.below(4) else [first, first + 1]
-        draft.add(draft.client(), op, pick=pick, **fixed)
+        draft.add(draft.client(), op, pick=pick)
 
     return phrase
 
@@ -162,10 +176,6 @@ def _settle_all(draft: Draft) -> None:
 def _stale(draft: Draft) -> None:
     op = ("complete", "abandon", "renew_lock")[draft.source.below(3)]
     draft.add(draft.client(), op, pick=[draft.source.below(6)], stale=True)
-
-
-def _renew(draft: Draft) -> None:
-    draft.add(draft.client(), "renew_lock", pick=[draft.source.below(6)])
 
 
 def _keep(draft: Draft) -> None:
@@ -261,15 +271,10 @@ def _blackout(draft: Draft) -> None:
         draft.add(ENV, "partition_up", index=index)
 
 
-def _front_end(draft: Draft) -> None:
-    draft.add(ENV, "frontend_lost", proc=draft.client())
-
-
 def _cut_off(draft: Draft) -> None:
     """A front end is lost that may have fetched more than it was asked for."""
     client = draft.client()
-    for _ in range(2 + draft.source.below(4)):
-        send(draft)
+    send_some(draft, 2, 4)
     draft.add(client, "receive", max=1, timeout=SECOND)
     draft.add(ENV, "frontend_lost", proc=client)
 
@@ -309,12 +314,12 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "late": _late,
     "receive": _receive,
     "take": _take,
-    "complete": _settle("complete"),
-    "abandon": _settle("abandon"),
+    "complete": settling("complete"),
+    "abandon": settling("abandon"),
     "wear_out": _wear_out,
     "settle_all": _settle_all,
     "stale": _stale,
-    "renew": _renew,
+    "renew": lambda draft: draft.add(draft.client(), "renew_lock", pick=[draft.source.below(6)]),
     "peek": _peek,
     "past_the_end": _past_the_end,
     "walk": _walk,
@@ -323,7 +328,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "advance": _advance,
     "outage": _outage,
     "blackout": _blackout,
-    "front_end": _front_end,
+    "front_end": lambda draft: draft.add(ENV, "frontend_lost", proc=draft.client()),
     "kill": _kill,
 }
 """Every phrase of these by its name."""

@@ -118,10 +118,6 @@ def _mixed_handful(draft: Draft) -> None:
     browse(draft, client)
 
 
-def _forged(draft: Draft) -> None:
-    draft.add(draft.client(), settlement(draft), pick=[], forged=True)
-
-
 # Transactions of many steps.
 
 
@@ -194,7 +190,7 @@ REQUEST_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "large": _large,
     "handful": _handful,
     "mixed_handful": _mixed_handful,
-    "forged": _forged,
+    "forged": lambda draft: draft.add(draft.client(), settlement(draft), pick=[], forged=True),
     "long_transaction": _long_transaction,
     "after_the_end": _after_the_end,
 }

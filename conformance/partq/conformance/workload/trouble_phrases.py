@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import Draft, browse, send, settlement
+from partq.conformance.workload.phrases import Draft, browse, restart, send, send_some, settlement
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -46,8 +46,7 @@ def _store_and_receive(draft: Draft, client: str, key: str) -> None:
 
 
 def _sends(draft: Draft, client: str, key: str) -> None:
-    for _ in range(2 + draft.source.below(4)):
-        send(draft)
+    send_some(draft, 2, 4)
 
 
 def _impatient_sends(draft: Draft, client: str, key: str) -> None:
@@ -190,8 +189,7 @@ def _front_end(draft: Draft, client: str) -> Repair:
 
 
 def _restart(draft: Draft, client: str) -> Repair:
-    draft.add(ENV, "broker_kill")
-    draft.add(ENV, "broker_start")
+    restart(draft)
     return lambda: None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from partq.conformance.workload import phrases
 from partq.conformance.workload.cases.case import Cases
 from partq.conformance.workload.cases.steps import (
     AZURE,
@@ -25,7 +26,6 @@ from partq.conformance.workload.cases.steps import (
     settle,
 )
 from partq.conformance.workload.phrases import Draft
-from partq.conformance.workload.phrases import send as send_any
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import DEAD_LETTER, ENV
@@ -112,15 +112,14 @@ def _survives(draft: Draft) -> None:
     client = draft.client()
     _dead_letter(draft, client, draft.source.below(3))
     _receive_dead(draft, client)
-    draft.add(ENV, "broker_kill")
-    draft.add(ENV, "broker_start")
+    phrases.restart(draft)
     _look(draft)
 
 
 def _together(draft: Draft) -> None:
     """Dead-lettered in a transaction, which is committed or not."""
     client = draft.client()
-    send_any(draft)
+    phrases.send(draft)
     draft.add(client, "receive", max=1, timeout=SECOND)
     draft.add(client, "begin")
     _dead_letter(draft, client, draft.source.below(3), txn=True)

@@ -33,21 +33,11 @@ from partq.model.operations import DRAINER, ENV
 from partq.model.profiles import SECOND
 
 
-def _defer(draft: Draft) -> None:
-    first = draft.source.below(6)
-    pick = [first] if draft.source.below(4) else [first, first + 1]
-    draft.add(draft.client(), "defer", pick=pick)
-
-
 def _ask(draft: Draft, client: str) -> None:
     """Ask for one number, or for two, which may be of two partitions; of messages deferred, or seen."""
     first = draft.source.below(20)
     pick = [first] if draft.source.below(3) else [first, first + 1 + draft.source.below(2)]
     draft.add(client, "receive_deferred", pick=pick, **({"seen": True} if draft.chance(6) else {}))
-
-
-def _by_number(draft: Draft) -> None:
-    _ask(draft, draft.client())
 
 
 def _settle_some(draft: Draft, client: str) -> None:
@@ -110,8 +100,8 @@ def _together(draft: Draft) -> None:
 
 
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
-    "defer": _defer,
-    "by_number": _by_number,
+    "defer": phrases.settling("defer"),
+    "by_number": lambda draft: _ask(draft, draft.client()),
     "set_aside": _set_aside,
     "found": _found,
     "defer_late": _late,

@@ -42,10 +42,6 @@ def _send(draft: Draft, client: str, ttl: int, txn: bool = False, **more: int) -
     draft.add(client, op, messages=messages, **more, **({"txn": True} if txn else {}))
 
 
-def _mortal(draft: Draft) -> None:
-    _send(draft, draft.client(), _LIVES[draft.source.below(len(_LIVES))])
-
-
 def _pass(draft: Draft, by: int) -> None:
     """Time passes until just before, or just after."""
     draft.add(ENV, "advance", by=by + SECOND // (1, -2, 1_000)[draft.source.below(3)])
@@ -103,18 +99,14 @@ def _scheduled(draft: Draft) -> None:
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
 
 
-def _wait(draft: Draft) -> None:
-    draft.add(ENV, "advance", by=_SHORT)
-
-
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
-    "mortal": _mortal,
+    "mortal": lambda draft: _send(draft, draft.client(), _LIVES[draft.source.below(len(_LIVES))]),
     "over": _over,
     "held": _held,
     "left_alone": _left_alone,
     "mortal_together": _together,
     "mortal_scheduled": _scheduled,
-    "a_while": _wait,
+    "a_while": lambda draft: draft.add(ENV, "advance", by=_SHORT),
 }
 """Every phrase of these by its name."""
 

@@ -51,10 +51,6 @@ def _schedule(draft: Draft, client: str, delay: int, txn: bool = False) -> None:
     draft.add(client, op, messages=messages, delay=delay, **({"txn": True} if txn else {}))
 
 
-def _later(draft: Draft) -> None:
-    _schedule(draft, draft.client(), _delay(draft))
-
-
 def _cancel(draft: Draft) -> None:
     active = {"active": True} if draft.chance(6) else {}
     draft.add(draft.client(), "cancel_scheduled", pick=draft.source.below(6), **active)
@@ -86,8 +82,7 @@ def _race(draft: Draft) -> None:
 def _among_others(draft: Draft) -> None:
     """Messages sent while one waits come before it."""
     _schedule(draft, draft.client(), _SOON)
-    for _ in range(1 + draft.source.below(3)):
-        phrases.send(draft)
+    phrases.send_some(draft, 1, 3)
     draft.add(ENV, "advance", by=_SOON + SECOND)
     phrases.send(draft)
     client = draft.client()
@@ -114,18 +109,14 @@ def _together(draft: Draft) -> None:
     browse(draft)
 
 
-def _wait(draft: Draft) -> None:
-    draft.add(ENV, "advance", by=_SOON)
-
-
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
-    "later": _later,
+    "later": lambda draft: _schedule(draft, draft.client(), _delay(draft)),
     "cancel": _cancel,
     "reconsidered": _reconsidered,
     "race": _race,
     "among_others": _among_others,
     "together": _together,
-    "wait": _wait,
+    "wait": lambda draft: draft.add(ENV, "advance", by=_SOON),
 }
 """Every phrase of these by its name."""
 
