@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -18,7 +18,6 @@ from partq.conformance.workload.cases.steps import (
     message,
     pass_time,
     peek,
-    program,
     receive,
     restart,
     rollback,
@@ -26,7 +25,7 @@ from partq.conformance.workload.cases.steps import (
     settle,
 )
 from partq.conformance.workload.phrases import Draft
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import DEAD_LETTER, ENV
 from partq.model.profiles import SECOND
@@ -168,79 +167,63 @@ CASES: Final = Cases()
 
 
 @CASES.case("dead-lettered", AZURE, "RCV-2")
-def _by_its_holder(profile: str) -> Program:
+def _by_its_holder() -> Steps:
     """A message that its holder dead-letters moves to the dead-letter queue with the reason.
     Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
-    return program(
-        profile,
-        *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
-        receive("c1"),
-        _set_aside_by("c1"),
-        receive("c2", 5),
-        complete("c2"),
-        _dead(peek("c2")),
-        _dead(receive("c1")),
-        _dead(complete("c1")),
-        _dead(peek("c2", start="start")),
-    )
+    yield from (send("c1", message(f"m{n}", "a")) for n in (1, 2))
+    yield receive("c1")
+    yield _set_aside_by("c1")
+    yield receive("c2", 5)
+    yield complete("c2")
+    yield _dead(peek("c2"))
+    yield _dead(receive("c1"))
+    yield _dead(complete("c1"))
+    yield _dead(peek("c2", start="start"))
 
 
 @CASES.case("dead-letter-worn-out", AZURE, "RCV-9")
-def _too_often(profile: str) -> Program:
+def _too_often() -> Steps:
     """A message that was delivered too often is in the dead-letter queue, and says so.
     Abandoned as often as the entity allows, and once more."""
     tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
-    return program(
-        profile,
-        send("c1", message("m1", "a")),
-        *tries,
-        receive("c2"),
-        _dead(peek("c2")),
-        _dead(receive("c2")),
-    )
+    return [send("c1", message("m1", "a")), *tries, receive("c2"), _dead(peek("c2")), _dead(receive("c2"))]
 
 
 @CASES.case("dead-letter-lock", AZURE, "RCV-2")
-def _locked(profile: str) -> Program:
+def _locked() -> Steps:
     """A lock holds in the dead-letter queue, too, and nothing there is lost when it ends.
     A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
     down, up = restart()
     again = _dead(receive("c1"))
-    return program(
-        profile,
-        send("c1", message("m1", "a")),
-        receive("c1"),
-        _set_aside_by("c1"),
-        again,
-        _dead(receive("c2")),
-        _dead(abandon("c1")),
-        again,
-        pass_time(),
-        again,
-        down,
-        up,
-        _dead(peek("c2")),
-        pass_time(),
-        again,
-        _dead(complete("c1")),
-    )
+    yield send("c1", message("m1", "a"))
+    yield receive("c1")
+    yield _set_aside_by("c1")
+    yield again
+    yield _dead(receive("c2"))
+    yield _dead(abandon("c1"))
+    yield again
+    yield pass_time()
+    yield again
+    yield down
+    yield up
+    yield _dead(peek("c2"))
+    yield pass_time()
+    yield again
+    yield _dead(complete("c1"))
 
 
 @CASES.case("dead-letter-transaction", AZURE, "TXN-5")
-def _in_transaction(profile: str) -> Program:
+def _in_transaction() -> Steps:
     """A message is dead-lettered at the commit of the transaction, or not at all."""
-    return program(
-        profile,
-        send("c1", message("m1", "a")),
-        receive("c1"),
-        begin("c1"),
-        _set_aside_by("c1", txn=True),
-        rollback("c1"),
-        _dead(peek("c2")),
-        begin("c1"),
-        _set_aside_by("c1", txn=True),
-        commit("c1"),
-        _dead(peek("c2", start="start")),
-        _dead(receive("c1")),
-        _dead(complete("c1")),
-    )
+    yield send("c1", message("m1", "a"))
+    yield receive("c1")
+    yield begin("c1")
+    yield _set_aside_by("c1", txn=True)
+    yield rollback("c1")
+    yield _dead(peek("c2"))
+    yield begin("c1")
+    yield _set_aside_by("c1", txn=True)
+    yield commit("c1")
+    yield _dead(peek("c2", start="start"))
+    yield _dead(receive("c1"))
+    yield _dead(complete("c1"))

@@ -8,7 +8,7 @@ from typing import Final
 
 from partq.conformance.execution.drain import Leftover, Taking
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -18,7 +18,6 @@ from partq.conformance.workload.cases.steps import (
     message,
     pass_time,
     peek,
-    program,
     receive,
     restart,
     rollback,
@@ -26,7 +25,7 @@ from partq.conformance.workload.cases.steps import (
     settle,
 )
 from partq.conformance.workload.phrases import Draft, browse
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import DEFERRED
 from partq.model.operations import DRAINER, ENV
@@ -133,80 +132,71 @@ CASES: Final = Cases()
 
 
 @CASES.case("deferred", AZURE, "RCV-10", "RCV-3")
-def _by_its_number(profile: str) -> Program:
+def _by_its_number() -> Steps:
     """A deferred message is passed by others, and received by its number alone."""
-    return program(
-        profile,
-        *(send("c1", message(f"m{n}", "a")) for n in (1, 2)),
-        receive("c1"),
-        _defers("c1"),
-        receive("c2", 5),
-        complete("c2"),
-        receive("c2", 5),
-        peek("c2"),
-        _receive_deferred("c1", 0),
-        _receive_deferred("c1", 0),
-        complete("c1"),
-        _receive_deferred("c1", 0),
-        peek("c2", start="start"),
-    )
+    yield from (send("c1", message(f"m{n}", "a")) for n in (1, 2))
+    yield receive("c1")
+    yield _defers("c1")
+    yield receive("c2", 5)
+    yield complete("c2")
+    yield receive("c2", 5)
+    yield peek("c2")
+    yield _receive_deferred("c1", 0)
+    yield _receive_deferred("c1", 0)
+    yield complete("c1")
+    yield _receive_deferred("c1", 0)
+    yield peek("c2", start="start")
 
 
 @CASES.case("deferred-across", AZURE, "RCV-10")
-def _across(profile: str) -> Program:
+def _across() -> Steps:
     """Numbers of different partitions in one call are refused.
     Messages of many keys are deferred, and asked for two at a time."""
     sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
     takes = [step for _ in range(8) for step in (receive("c1"), _defers("c1"))]
     pairs = [_receive_deferred("c1", n, n + 1) for n in range(7)]
-    return program(profile, *sends, *takes, *pairs, peek("c2"))
+    return [*sends, *takes, *pairs, peek("c2")]
 
 
 @CASES.case("deferred-lock", AZURE, "RCV-10", "RCV-9")
-def _set_aside_again(profile: str) -> Program:
+def _set_aside_again() -> Steps:
     """When a lock on a deferred message ends, it is deferred still, and its count is one higher.
     A lock on a deferred message is abandoned, runs out, and falls with the broker."""
     down, up = restart()
     again = _receive_deferred("c1", 0)
-    return program(
-        profile,
-        send("c1", message("m1", "a")),
-        receive("c1"),
-        _defers("c1"),
-        again,
-        abandon("c1"),
-        receive("c2"),
-        again,
-        pass_time(),
-        receive("c2"),
-        again,
-        down,
-        up,
-        peek("c2"),
-        pass_time(),
-        again,
-        complete("c1", 0, 1),
-    )
+    yield send("c1", message("m1", "a"))
+    yield receive("c1")
+    yield _defers("c1")
+    yield again
+    yield abandon("c1")
+    yield receive("c2")
+    yield again
+    yield pass_time()
+    yield receive("c2")
+    yield again
+    yield down
+    yield up
+    yield peek("c2")
+    yield pass_time()
+    yield again
+    yield complete("c1", 0, 1)
 
 
 @CASES.case("deferred-transaction", AZURE, "RCV-10")
-def _in_a_transaction(profile: str) -> Program:
+def _in_a_transaction() -> Steps:
     """A message is deferred at the commit of the transaction, or not at all."""
-    return program(
-        profile,
-        send("c1", message("m1", "a")),
-        receive("c1"),
-        begin("c1"),
-        _defers("c1", txn=True),
-        rollback("c1"),
-        peek("c2"),
-        begin("c1"),
-        _defers("c1", txn=True),
-        commit("c1"),
-        peek("c2", start="start"),
-        _receive_deferred("c1", 0),
-        complete("c1"),
-    )
+    yield send("c1", message("m1", "a"))
+    yield receive("c1")
+    yield begin("c1")
+    yield _defers("c1", txn=True)
+    yield rollback("c1")
+    yield peek("c2")
+    yield begin("c1")
+    yield _defers("c1", txn=True)
+    yield commit("c1")
+    yield peek("c2", start="start")
+    yield _receive_deferred("c1", 0)
+    yield complete("c1")
 
 
 def take() -> Taking:

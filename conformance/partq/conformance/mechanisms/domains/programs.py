@@ -6,21 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
     leaving,
     message,
     pass_time,
-    program,
     receive,
     restart,
     send,
     sends,
 )
 from partq.conformance.workload.phrases import Draft
-from partq.conformance.workload.program import Program
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -89,58 +87,55 @@ CASES: Final = Cases()
 
 
 @CASES.case("queue-keys", _QUEUES, "KEY-2", "KEY-9", "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
-def _keys(profile: str) -> Program:
+def _keys() -> Steps:
     """Messages of several keys and one without, received and finished."""
     ends = (step for _ in range(6) for step in (receive("c1", 20), complete("c1", *range(20))))
     others = (send("c2", message(f"{key}-too", key)) for key in _KEYS)
-    return program(profile, *sends(0, 4, *_KEYS), *others, send("c2", message("m")), *ends)
+    return [*sends(0, 4, *_KEYS), *others, send("c2", message("m")), *ends]
 
 
 @CASES.case("queue-locks", _QUEUES, "RCV-2", "RCV-6")
-def _locks(profile: str) -> Program:
+def _locks() -> Steps:
     """A message is held until its lock ends, and then received by another client."""
     held = (*sends(0, 1, "red"), receive("c1"), receive("c2"), pass_time(), receive("c2"))
-    return program(profile, *held, complete("c2"), receive("c1"))
+    return [*held, complete("c2"), receive("c1")]
 
 
 @CASES.case("queue-restart", _QUEUES, "ROUTE-1", "RCV-1", "RCV-2", "RCV-7")
-def _restart(profile: str) -> Program:
+def _restart() -> Steps:
     """The broker is killed and started: nothing is lost, and nothing finished comes again."""
     ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
     before = (*sends(0, 3, *_KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
-    return program(profile, *before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends)
+    return [*before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends]
 
 
 @CASES.case("key-in-order", _QUEUES, "RCV-7", "ORD-1")
-def _in_order(profile: str) -> Program:
+def _in_order() -> Steps:
     """Eight messages of one key, received one by one."""
     ends = (step for _ in range(8) for step in (receive("c2", 1), complete("c2", 0)))
-    return program(profile, *sends(0, 8, "red"), *ends)
+    return [*sends(0, 8, "red"), *ends]
 
 
 @CASES.case("one-in-flight", _QUEUES, "RCV-6", "ORD-2")
-def _in_flight(profile: str) -> Program:
+def _in_flight() -> Steps:
     """A client asks while another holds a message of the only key."""
     turns = (
         step
         for holder, other in (("c1", "c2"), ("c2", "c1"))
         for step in (receive(holder), receive(other, 5), complete(holder, 0))
     )
-    return program(profile, *sends(0, 4, "red"), *turns, receive("c1"), complete("c1"))
+    return [*sends(0, 4, "red"), *turns, receive("c1"), complete("c1")]
 
 
 @CASES.case("came-back", _QUEUES, "RCV-2", "ORD-3")
-def _came_back(profile: str) -> Program:
+def _came_back() -> Steps:
     """A message is abandoned, and its lock ends, while later ones of its key wait."""
-    return program(
-        profile,
-        *sends(0, 4, "red"),
-        *(receive("c1"), abandon("c1"), receive("c2"), pass_time(), receive("c1")),
-        *(step for _ in range(4) for step in (complete("c1", 0), receive("c1"))),
-    )
+    yield from sends(0, 4, "red")
+    yield from (receive("c1"), abandon("c1"), receive("c2"), pass_time(), receive("c1"))
+    yield from (step for _ in range(4) for step in (complete("c1", 0), receive("c1")))
 
 
 @CASES.case("queue-leaving", _QUEUES, "RCV-1", "RCV-2")
-def _left(profile: str) -> Program:
+def _left() -> Steps:
     """Consumers leave with messages unsettled; others, that wait or come later, get them."""
-    return leaving(profile)
+    return leaving()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     PARTITIONED,
@@ -17,7 +17,6 @@ from partq.conformance.workload.cases.steps import (
     message,
     pass_time,
     peek,
-    program,
     receive,
     restart,
     rollback,
@@ -25,7 +24,7 @@ from partq.conformance.workload.cases.steps import (
     take,
 )
 from partq.conformance.workload.phrases import Draft, browse
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.operations import ENV
@@ -33,6 +32,8 @@ from partq.model.profiles import SECOND
 
 _WINDOW: Final = 6 * SECOND
 """How long message IDs count, in random programs and in cases."""
+
+_DETECTING: Final[Mapping[str, Any]] = {"duplicate_detection": True, "duplicate_window": _WINDOW}
 
 
 def _again(draft: Draft, one: Message) -> Message:
@@ -127,12 +128,8 @@ THEME: Final = Theme(
         "repeat 14, twice 8, copies_in_a_batch 5, copies_together 5, copies_scheduled 3, a_window 4, send 8, "
         "receive 14, take 3, complete 8, abandon 3, peek 8, outage 2, front_end 1, kill 1"
     ),
-    settings={"duplicate_detection": True, "duplicate_window": _WINDOW},
+    settings=_DETECTING,
 )
-
-
-def _detecting(profile: str, *steps: Step, **settings: Any) -> Program:
-    return program(profile, *steps, duplicate_detection=True, duplicate_window=_WINDOW, **settings)
 
 
 def _copy(id: str, nth: int, key: str | None = "a") -> Message:
@@ -142,114 +139,91 @@ def _copy(id: str, nth: int, key: str | None = "a") -> Message:
 CASES: Final = Cases()
 
 
-@CASES.case("duplicates", AZURE, "DUP-1")
-def _one_is_kept(profile: str) -> Program:
+@CASES.case("duplicates", AZURE, "DUP-1", **_DETECTING)
+def _one_is_kept() -> Steps:
     """Within the window one message of an ID is kept, whatever became of it.
     Sent again while it is there, while it is locked, and when it is gone."""
-    return _detecting(
-        profile,
-        send("c1", message("m1", "a")),
-        send("c2", _copy("m1", 2)),
-        receive("c3"),
-        send("c1", _copy("m1", 3)),
-        complete("c3"),
-        send("c1", _copy("m1", 4), message("m2", "a")),
-        peek("c3", start="start"),
-        take("c3", 5),
-    )
+    yield send("c1", message("m1", "a"))
+    yield send("c2", _copy("m1", 2))
+    yield receive("c3")
+    yield send("c1", _copy("m1", 3))
+    yield complete("c3")
+    yield send("c1", _copy("m1", 4), message("m2", "a"))
+    yield peek("c3", start="start")
+    yield take("c3", 5)
 
 
-@CASES.case("duplicates-new", AZURE, "DUP-2")
-def _new_after_the_window(profile: str) -> Program:
+@CASES.case("duplicates-new", AZURE, "DUP-2", **_DETECTING)
+def _new_after_the_window() -> Steps:
     """After the window a message ID is new.
     The same ID after its window, while the first message is there still, and once more then."""
-    return _detecting(
-        profile,
-        send("c1", message("m1", "a")),
-        pass_time(_WINDOW + 2 * SECOND),
-        send("c1", _copy("m1", 2)),
-        send("c1", _copy("m1", 3)),
-        peek("c3", start="start"),
-        take("c3", 5),
-    )
+    yield send("c1", message("m1", "a"))
+    yield pass_time(_WINDOW + 2 * SECOND)
+    yield send("c1", _copy("m1", 2))
+    yield send("c1", _copy("m1", 3))
+    yield peek("c3", start="start")
+    yield take("c3", 5)
 
 
-@CASES.case("duplicates-restart", AZURE, "DUP-1")
-def _through_a_restart(profile: str) -> Program:
+@CASES.case("duplicates-restart", AZURE, "DUP-1", **_DETECTING)
+def _through_a_restart() -> Steps:
     """Message IDs are remembered through a restart."""
-    return _detecting(
-        profile,
-        send("c1", message("m1", "a")),
-        *restart(),
-        send("c1", _copy("m1", 2)),
-        peek("c3", start="start"),
-        take("c3", 5),
-    )
+    yield send("c1", message("m1", "a"))
+    yield from restart()
+    yield send("c1", _copy("m1", 2))
+    yield peek("c3", start="start")
+    yield take("c3", 5)
 
 
-@CASES.case("duplicates-scheduled", AZURE, "DUP-1")
-def _scheduled_and_active(profile: str) -> Program:
+@CASES.case("duplicates-scheduled", AZURE, "DUP-1", **_DETECTING)
+def _scheduled_and_active() -> Steps:
     """Scheduled and active messages are duplicates of each other.
     A scheduled message has a later one dropped, and an active one a scheduled one."""
-    return _detecting(
-        profile,
-        Step("c1", "send", {"messages": (message("m1", "a"),), "delay": 2 * SECOND}),
-        send("c1", _copy("m1", 2)),
-        send("c1", message("m2", "a")),
-        Step("c1", "send", {"messages": (_copy("m2", 2),), "delay": 2 * SECOND}),
-        peek("c3", start="start"),
-        pass_time(5 * SECOND),
-        peek("c3", start="start"),
-        take("c3", 5),
-    )
+    yield Step("c1", "send", {"messages": (message("m1", "a"),), "delay": 2 * SECOND})
+    yield send("c1", _copy("m1", 2))
+    yield send("c1", message("m2", "a"))
+    yield Step("c1", "send", {"messages": (_copy("m2", 2),), "delay": 2 * SECOND})
+    yield peek("c3", start="start")
+    yield pass_time(5 * SECOND)
+    yield peek("c3", start="start")
+    yield take("c3", 5)
 
 
-@CASES.case("duplicates-transaction", AZURE, "DUP-1")
-def _in_transactions(profile: str) -> Program:
+@CASES.case("duplicates-transaction", AZURE, "DUP-1", **_DETECTING)
+def _in_transactions() -> Steps:
     """What a transaction committed is remembered, what it rolled back is not."""
-    return _detecting(
-        profile,
-        begin("c1"),
-        send("c1", message("m1", "a"), txn=True),
-        rollback("c1"),
-        send("c1", _copy("m1", 2)),
-        begin("c1"),
-        send("c1", message("m2", "a"), txn=True),
-        commit("c1"),
-        send("c1", _copy("m2", 2)),
-        peek("c3", start="start"),
-        take("c3", 5),
-    )
+    yield begin("c1")
+    yield send("c1", message("m1", "a"), txn=True)
+    yield rollback("c1")
+    yield send("c1", _copy("m1", 2))
+    yield begin("c1")
+    yield send("c1", message("m2", "a"), txn=True)
+    yield commit("c1")
+    yield send("c1", _copy("m2", 2))
+    yield peek("c3", start="start")
+    yield take("c3", 5)
 
 
-@CASES.case("duplicates-keys", PARTITIONED, "DUP-1")
-def _scope(profile: str) -> Program:
+@CASES.case("duplicates-keys", PARTITIONED, "DUP-1", **_DETECTING)
+def _scope() -> Steps:
     """One ID under two keys is two messages."""
-    return _detecting(
-        profile,
-        send("c1", message("m1", "a")),
-        send("c1", _copy("m1", 2, "b")),
-        send("c1", _copy("m1", 3, "a")),
-        peek("c3", start="start"),
-        take("c3", 5),
-        take("c3", 5),
-    )
+    yield send("c1", message("m1", "a"))
+    yield send("c1", _copy("m1", 2, "b"))
+    yield send("c1", _copy("m1", 3, "a"))
+    yield peek("c3", start="start")
+    yield take("c3", 5)
+    yield take("c3", 5)
 
 
-@CASES.case("message-id-key", PARTITIONED, "KEY-4")
-def _id_is_the_key(profile: str) -> Program:
+@CASES.case("message-id-key", PARTITIONED, "KEY-4", **_DETECTING)
+def _id_is_the_key() -> Steps:
     """With duplicate detection the message ID is the key where no other is.
     Without another key the ID is the key: in a transaction, and for one partition for ever."""
-    return _detecting(
-        profile,
-        begin("c1"),
-        send("c1", message("m1"), txn=True),
-        commit("c1"),
-        *[
-            step
-            for n in range(2, 6)
-            for step in (pass_time(_WINDOW + SECOND), send("c1", _copy("m1", n, None)))
-        ],
-        peek("c3", start="start"),
-        *[take("c3", 5) for _ in range(3)],
-    )
+    yield begin("c1")
+    yield send("c1", message("m1"), txn=True)
+    yield commit("c1")
+    yield from [
+        step for n in range(2, 6) for step in (pass_time(_WINDOW + SECOND), send("c1", _copy("m1", n, None)))
+    ]
+    yield peek("c3", start="start")
+    yield from [take("c3", 5) for _ in range(3)]

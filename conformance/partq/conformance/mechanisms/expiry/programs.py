@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     abandon,
@@ -16,13 +16,11 @@ from partq.conformance.workload.cases.steps import (
     message,
     pass_time,
     peek,
-    program,
     receive,
     send,
     take,
 )
 from partq.conformance.workload.phrases import Draft, browse, settlement
-from partq.conformance.workload.program import Program
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.operations import ENV
@@ -132,36 +130,30 @@ CASES: Final = Cases()
 
 
 @CASES.case("expired", AZURE, "RCV-15")
-def _one_is_over(profile: str) -> Program:
+def _one_is_over() -> Steps:
     """A message is not delivered once its time to live has ended.
     One is received in time, one is over, and what was sent after it is there."""
-    return program(
-        profile,
-        send("c1", _of_short_life("m1")),
-        take("c2"),
-        send("c1", _of_short_life("m2")),
-        send("c1", message("m3", "a")),
-        pass_time(_LIFE + 2 * SECOND),
-        peek("c2"),
-        take("c2", 5),
-        take("c2", 5),
-        peek("c2", start="start"),
-    )
+    yield send("c1", _of_short_life("m1"))
+    yield take("c2")
+    yield send("c1", _of_short_life("m2"))
+    yield send("c1", message("m3", "a"))
+    yield pass_time(_LIFE + 2 * SECOND)
+    yield peek("c2")
+    yield take("c2", 5)
+    yield take("c2", 5)
+    yield peek("c2", start="start")
 
 
 @CASES.case("expired-locked", AZURE, "RCV-15")
-def _two_are_held(profile: str) -> Program:
+def _two_are_held() -> Steps:
     """A locked message is settled after its time to live; when its lock ends otherwise, it is over.
     Two are locked when their time ends: one is completed, one comes back, and is over."""
-    return program(
-        profile,
-        send("c1", _of_short_life("m1")),
-        send("c1", _of_short_life("m2")),
-        receive("c2"),
-        receive("c2"),
-        pass_time(_LIFE + 2 * SECOND),
-        complete("c2"),
-        abandon("c2"),
-        receive("c2", 5),
-        peek("c1"),
-    )
+    yield send("c1", _of_short_life("m1"))
+    yield send("c1", _of_short_life("m2"))
+    yield receive("c2")
+    yield receive("c2")
+    yield pass_time(_LIFE + 2 * SECOND)
+    yield complete("c2")
+    yield abandon("c2")
+    yield receive("c2", 5)
+    yield peek("c1")

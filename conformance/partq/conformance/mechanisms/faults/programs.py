@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     abandon,
     complete,
     disconnect,
     leaving,
     message,
-    program,
     receive,
     restart,
     send,
     take,
 )
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.model.profiles import SECOND
 
 _RABBITMQ: Final = ("rabbitmq",)
@@ -41,70 +40,72 @@ CASES: Final = Cases()
 
 
 @CASES.case("connection-keys", _RABBITMQ, "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
-def _keys(profile: str) -> Program:
+def _keys() -> Steps:
     """Messages of several keys, some of them finished."""
-    return program(profile, *_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4))
+    return [*_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4)]
 
 
-@CASES.case("connection-spread", _RABBITMQ, "ROUTE-4")
-def _spread(profile: str) -> Program:
+@CASES.case("connection-spread", _RABBITMQ, "ROUTE-4", concurrent=True)
+def _spread() -> Steps:
     """Many messages without a key."""
     sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
-    return program(profile, *sends, *(_glance(proc, 120) for proc in ("c1", "c2", "c3")), concurrent=True)
+    return [*sends, *(_glance(proc, 120) for proc in ("c1", "c2", "c3"))]
 
 
 @CASES.case("connection-handoffs", _RABBITMQ, "RCV-2", "RCV-6", "RCV-7", "REB-3")
-def _handoffs(profile: str) -> Program:
+def _handoffs() -> Steps:
     """Consumers leave in every way they can, and the next one takes over.
     Two consumers take turns in leaving; what one holds goes to the other."""
-    steps: list[Step] = []
     for n in range(4):
         going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
-        steps += _sends(n, n + 1)
-        steps += [_glance(going), _glance(staying), _glance(going), _glance(staying)]
-        steps += [
+        yield from _sends(n, n + 1)
+        yield from [_glance(going), _glance(staying), _glance(going), _glance(staying)]
+        yield from [
             complete(going),
             disconnect(going),
             _glance(staying),
             complete(staying, 0, 1),
             _glance(staying),
         ]
-    return program(profile, *steps)
 
 
-@CASES.case("connections-at-once", _RABBITMQ, "RCV-2", "REB-3")
-def _at_once(profile: str) -> Program:
+@CASES.case("connections-at-once", _RABBITMQ, "RCV-2", "REB-3", concurrent=True)
+def _at_once() -> Steps:
     """Senders and consumers that come and go at the same time."""
-    steps: list[Step] = []
     for n in range(8):
-        steps += _sends(n, n + 1)
+        yield from _sends(n, n + 1)
         for proc in ("c1", "c2", "c3"):
-            steps += [_glance(proc, 5), complete(proc, 0, 1), abandon(proc), _glance(proc, 5), complete(proc)]
-        steps.append(disconnect(f"c{1 + n % 3}"))
-    return program(profile, *steps, concurrent=True)
+            yield from [
+                _glance(proc, 5),
+                complete(proc, 0, 1),
+                abandon(proc),
+                _glance(proc, 5),
+                complete(proc),
+            ]
+        yield disconnect(f"c{1 + n % 3}")
 
 
 @CASES.case("connection-leaving", _RABBITMQ, "RCV-1", "RCV-2", "REB-3")
-def _left(profile: str) -> Program:
+def _left() -> Steps:
     """Consumers leave with one message or many unsettled, with a standby and without."""
-    return leaving(profile)
+    return leaving()
 
 
 @CASES.case("connection-came-back", _RABBITMQ, "ORD-1", "ORD-3")
-def _came_back(profile: str) -> Program:
+def _came_back() -> Steps:
     """A message is given back while later ones of its key wait.
     The first of four messages is given back twice, and then all are finished one by one."""
     turns = (step for end in (abandon, abandon, *(complete,) * 4) for step in (_glance("c1", 1), end("c1")))
-    return program(profile, *(send("c1", message(f"m{n}", "red")) for n in range(4)), *turns)
+    return [*(send("c1", message(f"m{n}", "red")) for n in range(4)), *turns]
 
 
-@CASES.case("connection-kill", _RABBITMQ, "ROUTE-1", "RCV-1", "RCV-2", "REB-3")
-def _kill(profile: str) -> Program:
+@CASES.case("connection-kill", _RABBITMQ, "ROUTE-1", "RCV-1", "RCV-2", "REB-3", concurrent=True)
+def _kill() -> Steps:
     """The server is killed and started again, twice, in the middle of it all.
     The server is killed while messages are stored, locked, finished and on their way."""
-    steps: list[Step] = [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
+    yield from [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
     for n in range(2, 4):
         kill, start = restart()
-        steps += [*_sends(n, n + 1), kill, send("c3", message(f"lost{n}", "red")), start]
-        steps += [_glance("c2"), _glance("c1"), complete("c2"), complete("c1"), _glance("c2")]
-    return program(profile, *steps, *_sends(4, 5), concurrent=True)
+        yield from [*_sends(n, n + 1), kill, send("c3", message(f"lost{n}", "red")), start]
+        yield from [_glance("c2"), _glance("c1"), complete("c2"), complete("c1"), _glance("c2")]
+    yield from _sends(4, 5)

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from partq.conformance.workload.cases.case import Cases
-from partq.conformance.workload.cases.steps import (
-    complete,
-    disconnect,
-    pass_time,
-    program,
-    receive,
-    restart,
-    send,
-)
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.cases.steps import complete, disconnect, pass_time, receive, restart, send
+from partq.conformance.workload.program import Step
 from partq.model.messages import JMS_KEY, SOLACE_KEY, Message
 from partq.model.profiles import SECOND
 
@@ -79,61 +71,61 @@ CASES: Final = Cases()
 
 
 @CASES.case("one-flow-has-everything", _FLOWS, "REB-1", "REB-4", "REB-15")
-def _one_flow(profile: str) -> Program:
+def _one_flow() -> Steps:
     """The first flow gets all partitions after the delay; flows that ask for one are refused."""
     steps = [*at_rest("c1"), *send_round("m"), *receive_all("c1"), *complete_all("c1")]
-    return program(profile, *steps, choose("c2", 1), choose("c3", 0), pass_time(_REST))
+    return [*steps, choose("c2", 1), choose("c3", 0), pass_time(_REST)]
 
 
-@CASES.case("flows-share-partitions", _FLOWS, "REB-1", "REB-2", "REB-4", "REB-12")
-def _shared(profile: str) -> Program:
+@CASES.case("flows-share-partitions", _FLOWS, "REB-1", "REB-2", "REB-4", "REB-12", partitions=4)
+def _shared() -> Steps:
     """Two flows, then three, share four partitions evenly, and each gets what is in its own."""
     steps = [*at_rest("c1", "c2"), *send_round("a"), *send_round("b"), *receive_all("c1", "c2")]
-    return program(profile, *steps, *complete_all("c1", "c2"), *bind("c3"), pass_time(_REST), partitions=4)
+    return [*steps, *complete_all("c1", "c2"), *bind("c3"), pass_time(_REST)]
 
 
-@CASES.case("surplus-flow-stands-by", _FLOWS, "REB-2", "REB-5")
-def _standby(profile: str) -> Program:
+@CASES.case("surplus-flow-stands-by", _FLOWS, "REB-2", "REB-5", partitions=2)
+def _standby() -> Steps:
     """A third flow on two partitions moves nothing and gets nothing."""
     surplus = [*bind("c3"), pass_time(_REST), *send_round("m"), *receive_all("c3", "c1", "c2")]
-    return program(profile, *at_rest("c1", "c2"), *surplus, *complete_all("c1", "c2"), partitions=2)
+    return [*at_rest("c1", "c2"), *surplus, *complete_all("c1", "c2")]
 
 
-def _takeover(profile: str, gone: Step) -> Program:
+def _takeover(gone: Step) -> Steps:
     before = [*at_rest("c1", "c2"), *bind("c3"), pass_time(_REST), *send_round("a"), receive("c1", 1)]
     after = [gone, *send_round("b"), *receive_all("c3", "c2"), *complete_all("c3", "c2"), pass_time(_REST)]
-    return program(profile, *before, *after, partitions=2)
+    return [*before, *after]
 
 
-@CASES.case("standby-takes-over-from-lost", _FLOWS, "REB-2", "REB-3", "REB-6", "REB-13")
-def _standby_of_lost(profile: str) -> Program:
+@CASES.case("standby-takes-over-from-lost", _FLOWS, "REB-2", "REB-3", "REB-6", "REB-13", partitions=2)
+def _standby_of_lost() -> Steps:
     """When an active flow loses its connection, the standby has its partition at once."""
-    return _takeover(profile, disconnect("c1"))
+    return _takeover(disconnect("c1"))
 
 
-@CASES.case("standby-takes-over-from-unbound", _FLOWS, "REB-2", "REB-3", "REB-6", "REB-13")
-def _standby_of_unbound(profile: str) -> Program:
+@CASES.case("standby-takes-over-from-unbound", _FLOWS, "REB-2", "REB-3", "REB-6", "REB-13", partitions=2)
+def _standby_of_unbound() -> Steps:
     """The same when it unbinds."""
-    return _takeover(profile, unbind("c1"))
+    return _takeover(unbind("c1"))
 
 
-def _inherited(profile: str, gone: Step) -> Program:
+def _inherited(gone: Step) -> Steps:
     before = [*at_rest("c1", "c2"), *send_round("a"), receive("c1", 1), receive("c2", 1)]
     waiting = [gone, *send_round("b"), *receive_all("c2"), pass_time(_DELAY - 2 * SECOND), *receive_all("c2")]
     after = [pass_time(_REST), *receive_all("c2"), *complete_all("c2")]
-    return program(profile, *before, *waiting, *after, partitions=2)
+    return [*before, *waiting, *after]
 
 
-@CASES.case("lost-partition-waits", _FLOWS, "REB-7", "REB-11", "REB-13")
-def _lost_waits(profile: str) -> Program:
+@CASES.case("lost-partition-waits", _FLOWS, "REB-7", "REB-11", "REB-13", partitions=2)
+def _lost_waits() -> Steps:
     """A lost flow's partition is kept for the delay, then the remaining flow has it."""
-    return _inherited(profile, disconnect("c1"))
+    return _inherited(disconnect("c1"))
 
 
-@CASES.case("unbound-partition-waits", _FLOWS, "REB-7", "REB-11", "REB-13")
-def _unbound_waits(profile: str) -> Program:
+@CASES.case("unbound-partition-waits", _FLOWS, "REB-7", "REB-11", "REB-13", partitions=2)
+def _unbound_waits() -> Steps:
     """The same for a flow that unbinds."""
-    return _inherited(profile, unbind("c1"))
+    return _inherited(unbind("c1"))
 
 
 def _before_handoff() -> list[Step]:
@@ -141,50 +133,52 @@ def _before_handoff() -> list[Step]:
     return [*at_rest("c1"), *send_round("a"), *receive_all("c1"), *bind("c2"), pass_time(_DELAY + SECOND)]
 
 
-@CASES.case("handoff-waits-for-settlement", _FLOWS, "REB-12", "REB-13", "REB-14")
-def _handoff_settled(profile: str) -> Program:
+@CASES.case(
+    "handoff-waits-for-settlement", _FLOWS, "REB-12", "REB-13", "REB-14", partitions=2, max_handoff=_LONG
+)
+def _handoff_settled() -> Steps:
     """A partition with unsettled messages is paused until they are settled."""
     paused = [*send_round("b"), receive("c1", 1), receive("c2", 1), *complete_all("c1")]
     after = [*receive_all("c2", "c1"), *complete_all("c1", "c2"), pass_time(_DELAY + 2 * _LONG)]
-    return program(profile, *_before_handoff(), *paused, *after, partitions=2, max_handoff=_LONG)
+    return [*_before_handoff(), *paused, *after]
 
 
-@CASES.case("handoff-ends-by-time", _FLOWS, "REB-12", "REB-13", "REB-14")
-def _handoff_timed(profile: str) -> Program:
+@CASES.case("handoff-ends-by-time", _FLOWS, "REB-12", "REB-13", "REB-14", partitions=2)
+def _handoff_timed() -> Steps:
     """Messages never settled are delivered to the new flow when the handoff time is over."""
     paused = [*send_round("b"), receive("c1", 1), pass_time(_HANDOFF)]
     after = [*receive_all("c2", "c1"), *complete_all("c2"), pass_time(_REST)]
-    return program(profile, *_before_handoff(), *paused, *after, partitions=2)
+    return [*_before_handoff(), *paused, *after]
 
 
-@CASES.case("handoff-without-open-messages", _FLOWS, "REB-1", "REB-2", "REB-11")
-def _handoff_idle(profile: str) -> Program:
+@CASES.case("handoff-without-open-messages", _FLOWS, "REB-1", "REB-2", "REB-11", partitions=2)
+def _handoff_idle() -> Steps:
     """Partitions change hands, there and back, with nothing to wait for."""
     there = [*at_rest("c1"), *send_round("a"), *receive_all("c1"), *complete_all("c1"), *at_rest("c2")]
     use = [*send_round("b"), *receive_all("c1", "c2"), *complete_all("c1", "c2")]
     back = [unbind("c2"), pass_time(_REST), *send_round("c"), *receive_all("c1"), *complete_all("c1")]
-    return program(profile, *there, *use, *back, partitions=2)
+    return [*there, *use, *back]
 
 
-@CASES.case("order-through-flows", _FLOWS, "REB-3")
-def _order(profile: str) -> Program:
+@CASES.case("order-through-flows", _FLOWS, "REB-3", partitions=2)
+def _order() -> Steps:
     """Messages of three keys, received one by one and two by two through two flows."""
     one_by_one = [step for _ in range(6) for step in (receive("c1", 1), receive("c2", 2))]
     sends = [step for n in range(4) for step in send_round(f"m{n}", _KEYS[:3])]
-    return program(profile, *at_rest("c1", "c2"), *sends, *one_by_one, *receive_all("c1", "c2"), partitions=2)
+    return [*at_rest("c1", "c2"), *sends, *one_by_one, *receive_all("c1", "c2")]
 
 
-@CASES.case("order-through-a-lost-flow", _FLOWS, "REB-3", "REB-7")
-def _order_through_loss(profile: str) -> Program:
+@CASES.case("order-through-a-lost-flow", _FLOWS, "REB-3", "REB-7", partitions=2)
+def _order_through_loss() -> Steps:
     """A flow is lost with messages in hand and comes back later; what is new stays in order."""
     sends = [step for n in range(3) for step in send_round(f"m{n}", _KEYS[:4])]
     lost = [receive("c1", 2), receive("c2", 2), disconnect("c1"), *send_round("late"), pass_time(_REST)]
     back = [*at_rest("c1"), *[receive(f"c{1 + n % 2}", 3) for n in range(8)]]
-    return program(profile, *at_rest("c1", "c2"), *sends, *lost, *back, partitions=2)
+    return [*at_rest("c1", "c2"), *sends, *lost, *back]
 
 
-@CASES.case("key-in-either-property", _FLOWS, "KEY-8")
-def _key_properties(profile: str) -> Program:
+@CASES.case("key-in-either-property", _FLOWS, "KEY-8", partitions=2)
+def _key_properties() -> Steps:
     """QUEUE_PARTITION_KEY or JMSXGroupID decide; other keys beside them do not."""
     sends = []
     for key in _KEYS[:4]:
@@ -198,47 +192,46 @@ def _key_properties(profile: str) -> Program:
             send("p1", keyed(f"{key}-batch1", key), keyed(f"{key}-batch2", key)),
             send("p1", keyed(f"{key}-jms-again", key, JMS_KEY), timeout=60 * SECOND),
         ]
-    return program(profile, *at_rest("c1", "c2"), *sends, *receive_all("c1", "c2"), partitions=2)
+    return [*at_rest("c1", "c2"), *sends, *receive_all("c1", "c2")]
 
 
-@CASES.case("key-keeps-its-partition", _FLOWS, "ROUTE-1")
-def _key_for_life(profile: str) -> Program:
+@CASES.case("key-keeps-its-partition", _FLOWS, "ROUTE-1", partitions=2)
+def _key_for_life() -> Steps:
     """Equal keys are in one partition, before and after a lost flow, a rebalance and a restart."""
     use = [*receive_all("c1", "c2"), *complete_all("c1", "c2")]
     first = [*at_rest("c1", "c2"), *send_round("a"), *send_round("b"), *use]
     second = [disconnect("c1"), pass_time(_REST), *at_rest("c1"), *send_round("c"), *use]
     third = [*restart(), unbind("c1"), unbind("c2"), *at_rest("c1", "c2"), *send_round("d"), *use]
-    return program(profile, *first, *second, *third, partitions=2)
+    return [*first, *second, *third]
 
 
-@CASES.case("key-alone-decides", _FLOWS, "ROUTE-2")
-def _key_alone(profile: str) -> Program:
+@CASES.case("key-alone-decides", _FLOWS, "ROUTE-2", partitions=2)
+def _key_alone() -> Steps:
     """Equal keys from different senders, alone and in batches."""
     sends = [*send_round("a", procs=("p1", "p2", "c1")), *send_round("b", procs=("p2", "c2", "p3"))]
     batches = [send("p3", keyed(f"x-{key}", key), keyed(f"y-{key}", key)) for key in _KEYS]
-    return program(profile, *at_rest("c1", "c2"), *sends, *batches, *receive_all("c1", "c2"), partitions=2)
+    return [*at_rest("c1", "c2"), *sends, *batches, *receive_all("c1", "c2")]
 
 
-@CASES.case("keyless-through-flows", _FLOWS, "ROUTE-4")
-def _keyless(profile: str) -> Program:
+@CASES.case("keyless-through-flows", _FLOWS, "ROUTE-4", partitions=2)
+def _keyless() -> Steps:
     """Messages without a key are spread over the partitions."""
     sends = [send(f"p{1 + n % 2}", Message(f"m{n}")) for n in range(_EVERYTHING - 2)]
-    return program(profile, *at_rest("c1", "c2"), *sends, *receive_all("c1", "c2"), partitions=2)
+    return [*at_rest("c1", "c2"), *sends, *receive_all("c1", "c2")]
 
 
-@CASES.case("flows-come-and-go", _FLOWS, "REB-1", "REB-15")
-def _crowd(profile: str) -> Program:
+@CASES.case("flows-come-and-go", _FLOWS, "REB-1", "REB-15", concurrent=True, partitions=3)
+def _crowd() -> Steps:
     """Six clients bind, send, receive, settle and leave at once on three partitions."""
     clients = [f"c{n}" for n in range(1, 7)]
-    steps: list[Step] = []
     for turn in range(5):
         for n, client in enumerate(clients):
             leaves = disconnect(client) if n % 2 else unbind(client)
-            steps += [
+            yield from [
                 *bind(client),
                 send(client, keyed(f"{client}-{turn}", _KEYS[n % 3])),
                 receive(client, 3),
             ]
-            steps += [complete(client, 0), leaves] if (n + turn) % 3 == 0 else [complete(client, 0, 1)]
-        steps.append(pass_time((SECOND, _DELAY, _REST)[turn % 3]))
-    return program(profile, *steps, pass_time(_REST), concurrent=True, partitions=3)
+            yield from [complete(client, 0), leaves] if (n + turn) % 3 == 0 else [complete(client, 0, 1)]
+        yield pass_time((SECOND, _DELAY, _REST)[turn % 3])
+    yield pass_time(_REST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     HELD,
@@ -14,14 +14,13 @@ from partq.conformance.workload.cases.steps import (
     message,
     partitions,
     peek,
-    program,
     receive,
     restart,
     send,
     take,
     up,
 )
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.model.messages import Message
 from partq.model.profiles import SECOND
 
@@ -38,106 +37,91 @@ CASES: Final = Cases()
 
 
 @CASES.case("session-id-is-the-key", PARTITIONED, "KEY-1")
-def _session_id(profile: str) -> Program:
+def _session_id() -> Steps:
     """Messages of one session, with and without an equal partition key, are together."""
-    return program(
-        profile,
-        send("c1", message("m1", session="s1")),
-        send("c2", message("m2", session="s2")),
-        send("c2", message("m3", session="s1")),
-        send("c1", message("m4", "s1", session="s1")),
-        send("c1", message("m5", session="s1"), message("m6", "s1", session="s1")),
-        peek("c3"),
-        receive("c3", 10),
-    )
+    yield send("c1", message("m1", session="s1"))
+    yield send("c2", message("m2", session="s2"))
+    yield send("c2", message("m3", session="s1"))
+    yield send("c1", message("m4", "s1", session="s1"))
+    yield send("c1", message("m5", session="s1"), message("m6", "s1", session="s1"))
+    yield peek("c3")
+    yield receive("c3", 10)
 
 
 @CASES.case("partition-key-is-the-key", PARTITIONED, "KEY-2", "ROUTE-1", "ROUTE-2")
-def _partition_key(profile: str) -> Program:
+def _partition_key() -> Steps:
     """Without sessions, messages of one partition key are together, whoever sends what and when."""
     sends = [send(f"c{1 + n % 2}", message(f"{key}{n}", key, body=f"{n}")) for n in range(4) for key in _KEYS]
-    return program(profile, *sends, peek("c3"), receive("c3", 20))
+    return [*sends, peek("c3"), receive("c3", 20)]
 
 
 @CASES.case("valid-requests", (*AZURE, "solace"), "KEY-9")
-def _valid(profile: str) -> Program:
+def _valid() -> Steps:
     """Sends of odd but valid keys, bodies and properties are accepted.
     Keys that are equal, long, or of any letters; odd bodies and properties; a batch of one key."""
     long, letters = "k" * 120, "schlüssel ✓ 鍵"
-    return program(
-        profile,
-        send("c1", message("equal", "a", session="a")),
-        send("c1", message("long key", long), message("another", long)),
-        send("c2", message("letters", letters, body=letters)),
-        send("c2", message("long body", body="b" * 4000)),
-        send("c1", message("empty", body="")),
-        send("c2", Message("property", "b", properties=(("colour", ""), ("größe", "1")))),
-    )
+    yield send("c1", message("equal", "a", session="a"))
+    yield send("c1", message("long key", long), message("another", long))
+    yield send("c2", message("letters", letters, body=letters))
+    yield send("c2", message("long body", body="b" * 4000))
+    yield send("c1", message("empty", body=""))
+    yield send("c2", Message("property", "b", properties=(("colour", ""), ("größe", "1"))))
 
 
 @CASES.case("session-against-partition-key", PARTITIONED, "KEY-3")
-def _conflict(profile: str) -> Program:
+def _conflict() -> Steps:
     """A message, or a message in a batch, with two different keys is refused."""
-    return program(
-        profile,
-        send("c1", message("right", "a", session="a")),
-        send("c1", message("wrong", "b", session="a")),
-        send("c1", message("well", session="a"), message("ill", "b", session="a")),
-        peek("c2"),
-        receive("c2", 10),
-    )
+    yield send("c1", message("right", "a", session="a"))
+    yield send("c1", message("wrong", "b", session="a"))
+    yield send("c1", message("well", session="a"), message("ill", "b", session="a"))
+    yield peek("c2")
+    yield receive("c2", 10)
 
 
 @CASES.case("message-id-is-no-key", PARTITIONED, "KEY-5")
-def _message_id(profile: str) -> Program:
+def _message_id() -> Steps:
     """Batches of keyless messages are accepted like any, though their message IDs differ."""
-    return program(
-        profile,
-        send("c1", message("k1", "a"), message("k2", "a")),
-        send("c1", message("m1"), message("m2"), message("m3")),
-        send("c1", message("m4")),
-        send("c2", message("m5"), message("m6")),
-        peek("c2"),
-    )
+    yield send("c1", message("k1", "a"), message("k2", "a"))
+    yield send("c1", message("m1"), message("m2"), message("m3"))
+    yield send("c1", message("m4"))
+    yield send("c2", message("m5"), message("m6"))
+    yield peek("c2")
 
 
 @CASES.case("batches-of-one-and-of-two-keys", PARTITIONED, "KEY-7")
-def _batches(profile: str) -> Program:
+def _batches() -> Steps:
     """A batch of one key is stored whole; one of two keys is refused whole."""
-    return program(
-        profile,
-        send("c1", message("m1", "a"), message("m2", "a"), message("m3", session="a")),
-        send("c1", message("m4", "a"), message("m5", "b")),
-        send("c1", message("m6", session="a"), message("m7", session="b")),
-        send("c1", message("m8"), message("m9")),
-        peek("c2"),
-        receive("c2", 10),
-    )
+    yield send("c1", message("m1", "a"), message("m2", "a"), message("m3", session="a"))
+    yield send("c1", message("m4", "a"), message("m5", "b"))
+    yield send("c1", message("m6", session="a"), message("m7", session="b"))
+    yield send("c1", message("m8"), message("m9"))
+    yield peek("c2")
+    yield receive("c2", 10)
 
 
 @CASES.case("same-key", PARTITIONED, "ROUTE-1", "ROUTE-2", "KEY-2")
-def _same_key(profile: str, *between: Step) -> Program:
+def _same_key(*between: Step) -> Steps:
     """Two clients send messages of three keys."""
     before = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2) for key in _KEYS]
     after = [send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(2, 4) for key in _KEYS]
-    return program(profile, *before, *between, *after, peek("c3"), receive("c3", 20))
+    return [*before, *between, *after, peek("c3"), receive("c3", 20)]
 
 
 @CASES.case("same-key-after-restart", PARTITIONED, "ROUTE-1", "ROUTE-2")
-def _after_restart(profile: str) -> Program:
+def _after_restart() -> Steps:
     """The broker is killed and started between the messages of a key."""
-    return _same_key(profile, *restart())
+    return _same_key(*restart())
 
 
 @CASES.case("same-key-after-outage", PARTITIONED, "ROUTE-1", "ROUTE-2")
-def _after_outage(profile: str) -> Program:
+def _after_outage(profile: str) -> Steps:
     """All partitions go down and come up between the messages of a key."""
     every = range(partitions(profile))
-    return _same_key(profile, *map(down, every), *map(up, every))
+    return _same_key(*map(down, every), *map(up, every))
 
 
-@CASES.case("same-key-from-many-senders", PARTITIONED, "ROUTE-1", "ROUTE-2")
-def _senders_at_once(profile: str) -> Program:
+@CASES.case("same-key-from-many-senders", PARTITIONED, "ROUTE-1", "ROUTE-2", concurrent=True)
+def _senders_at_once() -> Steps:
     """Four clients send messages of the same keys at the same time."""
     clients = ("c1", "c2", "c3", "c4")
     sends = [
@@ -146,11 +130,11 @@ def _senders_at_once(profile: str) -> Program:
         for key in _KEYS
         for client in clients
     ]
-    return program(profile, *sends, peek("c1"), concurrent=True)
+    return [*sends, peek("c1")]
 
 
 @CASES.case("keyed-send-while-one-is-down", PARTITIONED, "ROUTE-5", "ROUTE-7")
-def _one_down_after_another(profile: str) -> Program:
+def _one_down_after_another(profile: str) -> Steps:
     """Messages of three keys are sent while one partition after another is down, theirs among them.
     Whichever partition a key lives in, once it is the one that is down, and mostly it is not."""
     steps = [*(send("c1", message(f"{key} first", key)) for key in _KEYS), peek("c2")]
@@ -159,48 +143,45 @@ def _one_down_after_another(profile: str) -> Program:
             send(f"c{n}", message(f"{key} {index} {n}", key), timeout=_SHORT) for key in _KEYS for n in (1, 2)
         ]
         steps += [down(index), *tries, up(index)]
-    return program(profile, *steps, *(send("c1", message(f"{key} last", key)) for key in _KEYS), peek("c2"))
+    return [*steps, *(send("c1", message(f"{key} last", key)) for key in _KEYS), peek("c2")]
 
 
-@CASES.case("settling-while-others-are-down", PARTITIONED, "ROUTE-7")
-def _settle_elsewhere(profile: str) -> Program:
+@CASES.case("settling-while-others-are-down", PARTITIONED, "ROUTE-7", lock_duration=HELD)
+def _settle_elsewhere(profile: str) -> Steps:
     """Held messages are completed while other partitions are down."""
     count = partitions(profile)
     steps: list[Step] = [send("c1", message(f"m{n}", f"key {n}")) for n in range(2 * count)]
     steps += [receive("c2", 2 * count)] * 2
     for index in range(min(count, 4)):
         steps += [down(index), complete("c2", 0), complete("c2", 1), up(index)]
-    return program(profile, *steps, lock_duration=HELD)
+    return [*steps]
 
 
 @CASES.case("keyless-send-while-one-is-down", PARTITIONED, "ROUTE-6")
-def _keyless_around(profile: str) -> Program:
+def _keyless_around(profile: str) -> Steps:
     """Keyless messages find another partition when the one chosen for them is down."""
     count = partitions(profile)
     sends = [send(f"c{1 + n % 2}", message(f"m{n}"), timeout=_LONG) for n in range(2 * count)]
     batch = send("c1", message("b1"), message("b2"), timeout=_LONG)
-    return program(profile, down(0), *sends, batch, up(0), peek("c3"))
+    return [down(0), *sends, batch, up(0), peek("c3")]
 
 
 @CASES.case("send-while-all-are-down", PARTITIONED, "ROUTE-8")
-def _nothing_up(profile: str) -> Program:
+def _nothing_up(profile: str) -> Steps:
     """Nothing is accepted while no partition is up, and everything is again afterwards."""
     every = range(partitions(profile))
-    return program(
-        profile,
-        send("c1", message("before", "a")),
-        *map(down, every),
-        send("c1", message("keyed", "a"), timeout=_SHORT),
-        send("c2", message("keyless"), timeout=_SHORT),
-        send("c2", message("b1"), message("b2"), timeout=_SHORT),
-        *map(up, every),
-        send("c1", message("after", "a")),
-        peek("c3"),
-    )
+    yield send("c1", message("before", "a"))
+    yield from map(down, every)
+    yield send("c1", message("keyed", "a"), timeout=_SHORT)
+    yield send("c2", message("keyless"), timeout=_SHORT)
+    yield send("c2", message("b1"), message("b2"), timeout=_SHORT)
+    yield from map(up, every)
+    yield send("c1", message("after", "a"))
+    yield peek("c3")
 
 
 @CASES.case("outage-amid-senders", PARTITIONED, "ROUTE-5", "ROUTE-6")
-def _side_by_side(profile: str) -> Program:
+def _side_by_side(profile: str) -> Steps:
     """While half of the partitions are down keyed and keyless messages are sent side by side."""
     count = partitions(profile)
     keys = [f"key {n}" for n in range(count)]
@@ -215,11 +196,11 @@ def _side_by_side(profile: str) -> Program:
     ]
     half = range(count // 2)
     steps = (*before, peek("c3"), *map(down, half), *sends, *map(up, half))
-    return program(profile, *steps, *[peek("c3")] * count, take("c4", 3 * count))
+    return [*steps, *[peek("c3")] * count, take("c4", 3 * count)]
 
 
 @CASES.case("keyless-balance", PARTITIONED, "ROUTE-4")
-def _balance(profile: str) -> Program:
+def _balance(profile: str) -> Steps:
     """Enough keyless messages to judge how evenly they are spread."""
     sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(8 * partitions(profile) + 32)]
-    return program(profile, *sends, peek("c4", 200))
+    return [*sends, peek("c4", 200)]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from partq.conformance.execution.drain import Leftover
 from partq.conformance.workload import phrases
-from partq.conformance.workload.cases.case import Cases
+from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
     AZURE,
     begin,
@@ -17,7 +17,6 @@ from partq.conformance.workload.cases.steps import (
     message,
     pass_time,
     peek,
-    program,
     receive,
     restart,
     rollback,
@@ -25,7 +24,7 @@ from partq.conformance.workload.cases.steps import (
     take,
 )
 from partq.conformance.workload.phrases import Draft, browse, settlement
-from partq.conformance.workload.program import Program, Step
+from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import SCHEDULED, Message
 from partq.model.operations import ENV
@@ -145,121 +144,96 @@ CASES: Final = Cases()
 
 
 @CASES.case("scheduled", AZURE, "SCH-1", "SCH-2", "SCH-6")
-def _in_its_time(profile: str) -> Program:
+def _in_its_time() -> Steps:
     """Scheduled messages have numbers, and come once, in their time.
     Asked for before their time, shown while they wait, received after."""
-    return program(
-        profile,
-        _schedules("c1", message("m1", "a"), message("m2", "a")),
-        _schedules("c1", message("m3", "b")),
-        receive("c2", 5),
-        peek("c2"),
-        pass_time(_SOON + SECOND),
-        *[step for _ in range(3) for step in (receive("c2", 5), complete("c2"))],
-        peek("c2"),
-    )
+    yield _schedules("c1", message("m1", "a"), message("m2", "a"))
+    yield _schedules("c1", message("m3", "b"))
+    yield receive("c2", 5)
+    yield peek("c2")
+    yield pass_time(_SOON + SECOND)
+    yield from [step for _ in range(3) for step in (receive("c2", 5), complete("c2"))]
+    yield peek("c2")
 
 
 @CASES.case("scheduled-behind", AZURE, "SCH-4")
-def _behind_what_was_sent(profile: str) -> Program:
+def _behind_what_was_sent() -> Steps:
     """A message that is activated is the last one, with a new number."""
     sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
     after = [send("c1", message(f"n{n}", "a")) for n in range(2)]
-    return program(
-        profile,
-        _schedules("c1", message("late", "a")),
-        *sends,
-        pass_time(_SOON + SECOND),
-        *after,
-        take("c2", 20),
-    )
+    return [_schedules("c1", message("late", "a")), *sends, pass_time(_SOON + SECOND), *after, take("c2", 20)]
 
 
 @CASES.case("scheduled-cancelled", AZURE, "SCH-3")
-def _cancelled(profile: str) -> Program:
+def _cancelled() -> Steps:
     """A message that is cancelled in time never comes.
     One of two is cancelled in time, and never comes; it cannot be cancelled again."""
-    return program(
-        profile,
-        _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER),
-        _cancels("c1", 0),
-        peek("c2"),
-        _cancels("c1", 0),
-        pass_time(_LATER + SECOND),
-        take("c2", 5),
-        peek("c2"),
-    )
+    yield _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER)
+    yield _cancels("c1", 0)
+    yield peek("c2")
+    yield _cancels("c1", 0)
+    yield pass_time(_LATER + SECOND)
+    yield take("c2", 5)
+    yield peek("c2")
 
 
 @CASES.case("workflow-time-out", AZURE, "SCH-1", "SCH-3")
-def _time_out(profile: str) -> Program:
+def _time_out() -> Steps:
     """A workflow schedules its own time-out, and cancels it in time, and too late."""
-    return program(
-        profile,
-        _schedules("c1", message("first time-out", "w"), delay=_LATER),
-        send("c2", message("first result", "w")),
-        take("c1", 5),
-        _cancels("c1", 0),
-        _schedules("c1", message("second time-out", "w"), delay=_LATER),
-        pass_time(_LATER + 3 * SECOND),
-        send("c2", message("second result", "w")),
-        take("c1", 5),
-        _cancels("c1", 1),
-        take("c1", 5),
-    )
+    yield _schedules("c1", message("first time-out", "w"), delay=_LATER)
+    yield send("c2", message("first result", "w"))
+    yield take("c1", 5)
+    yield _cancels("c1", 0)
+    yield _schedules("c1", message("second time-out", "w"), delay=_LATER)
+    yield pass_time(_LATER + 3 * SECOND)
+    yield send("c2", message("second result", "w"))
+    yield take("c1", 5)
+    yield _cancels("c1", 1)
+    yield take("c1", 5)
 
 
 @CASES.case("scheduled-void", AZURE, "SCH-4")
-def _void(profile: str) -> Program:
+def _void() -> Steps:
     """The number that a message had while it was scheduled cancels nothing once it is active."""
-    return program(
-        profile,
-        _schedules("c1", message("m1", "a")),
-        pass_time(_SOON + 3 * SECOND),
-        receive("c2", 5),
-        _cancels("c1", 0),
-        complete("c2"),
-        _cancels("c1", 0),
-        peek("c2"),
-    )
+    yield _schedules("c1", message("m1", "a"))
+    yield pass_time(_SOON + 3 * SECOND)
+    yield receive("c2", 5)
+    yield _cancels("c1", 0)
+    yield complete("c2")
+    yield _cancels("c1", 0)
+    yield peek("c2")
 
 
 @CASES.case("scheduled-restart", AZURE, "SCH-1")
-def _through_a_restart(profile: str) -> Program:
+def _through_a_restart() -> Steps:
     """Scheduled messages outlive a restart of the broker.
     The broker is killed while messages wait, and starts when one of them is due."""
     down, up = restart()
-    return program(
-        profile,
-        _schedules("c1", message("m1", "a")),
-        _schedules("c1", message("m2", "b"), delay=_LATER),
-        down,
-        pass_time(_SOON),
-        up,
-        peek("c2"),
-        pass_time(_LATER),
-        take("c2", 5),
-    )
+    yield _schedules("c1", message("m1", "a"))
+    yield _schedules("c1", message("m2", "b"), delay=_LATER)
+    yield down
+    yield pass_time(_SOON)
+    yield up
+    yield peek("c2")
+    yield pass_time(_LATER)
+    yield take("c2", 5)
 
 
 @CASES.case("scheduled-transaction", AZURE, "SCH-2", "SCH-3")
-def _in_a_transaction(profile: str) -> Program:
+def _in_a_transaction() -> Steps:
     """What a transaction schedules and cancels happens at its commit, or not at all."""
-    return program(
-        profile,
-        _schedules("c1", message("m1", "a"), delay=_LATER),
-        begin("c1"),
-        _schedules("c1", message("m2", "a"), delay=_LATER, txn=True),
-        _cancels("c1", 0, txn=True),
-        peek("c2"),
-        commit("c1"),
-        peek("c2"),
-        begin("c1"),
-        _schedules("c1", message("m3", "a"), delay=_LATER, txn=True),
-        rollback("c1"),
-        pass_time(_LATER + SECOND),
-        take("c2", 5),
-    )
+    yield _schedules("c1", message("m1", "a"), delay=_LATER)
+    yield begin("c1")
+    yield _schedules("c1", message("m2", "a"), delay=_LATER, txn=True)
+    yield _cancels("c1", 0, txn=True)
+    yield peek("c2")
+    yield commit("c1")
+    yield peek("c2")
+    yield begin("c1")
+    yield _schedules("c1", message("m3", "a"), delay=_LATER, txn=True)
+    yield rollback("c1")
+    yield pass_time(_LATER + SECOND)
+    yield take("c2", 5)
 
 
 LEFTOVERS: Final = (Leftover(SCHEDULED, waits=True),)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any, TypeVar
 
 from partq.conformance.history.codec_fields import did_you_mean
-from partq.conformance.workload.program import Program
+from partq.conformance.workload.cases.steps import program
+from partq.conformance.workload.program import Program, Step
 from partq.model.errors import UserError
 from partq.model.messages import KeyRule
 from partq.model.profiles import profile
 
-Build = Callable[[str], Program]
-"""A profile's name -> the program."""
+Steps = Iterable[Step]
+
+Write = TypeVar("Write", bound=Callable[..., Steps])
 
 
 class UnknownCase(UserError, LookupError):
@@ -32,7 +36,7 @@ class Case:
     requirements: tuple[str, ...]
     profiles: tuple[str, ...]
     summary: str
-    build: Build
+    build: Callable[[str], Program]
 
     def fits(self, profile_name: str) -> bool:
         """Whether it makes sense for that profile: for one of its own, or for one whose clients do the same
@@ -44,13 +48,22 @@ class Case:
 class Cases(list[Case]):
     """The cases of one mechanism, in the order in which they are declared."""
 
-    def case(self, name: str, profiles: tuple[str, ...], *requirements: str) -> Callable[[Build], Build]:
-        """Declare what a function builds as a case; the first line of its docstring is the summary."""
+    def case(
+        self, name: str, profiles: tuple[str, ...], *requirements: str, **settings: Any
+    ) -> Callable[[Write], Write]:
+        """Declare the steps that a function gives as a case; the first line of its docstring is the summary.
+        The function may take the profile's name. ``settings``: what `program` takes beside the steps, or
+        functions of the profile's name."""
 
-        def declare(build: Build) -> Build:
-            summary = (build.__doc__ or "").partition("\n")[0]
+        def declare(write: Write) -> Write:
+            def build(profile_name: str) -> Program:
+                given = (profile_name,) if "profile" in signature(write).parameters else ()
+                asked = {word: of(profile_name) if callable(of) else of for word, of in settings.items()}
+                return program(profile_name, *write(*given), **asked)
+
+            summary = (write.__doc__ or "").partition("\n")[0]
             self.append(Case(name, requirements, profiles, summary, build))
-            return build
+            return write
 
         return declare
 

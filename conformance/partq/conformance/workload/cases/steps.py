@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -179,15 +179,13 @@ def sends(first: int, last: int, *keys: str) -> tuple[Step, ...]:
     return tuple(send("c1", message(f"{key}{n}", key)) for n in range(first, last) for key in keys)
 
 
-def leaving(profile: str) -> Program:
+def leaving() -> Iterator[Step]:
     """Consumers leave with one message or with many, some settled or none, with a standby or
     without; twice each, so that every way to leave has its turn."""
-    steps: list[Step] = []
     for n in range(8):
         going, staying = ("c1", "c2") if n % 2 else ("c2", "c1")
-        steps += sends(3 * n, 3 * n + 3, "red", "green")
-        steps += [receive(staying)] if n % 4 < 2 else []
-        steps += [receive(going, (1, 20)[n // 2 % 2]), *([complete(going, 0)] if n > 3 else [])]
-        steps += [disconnect(going), receive(staying, 20), complete(staying, *range(20))]
-        steps += [receive(staying, 20), complete(staying, *range(20))]
-    return program(profile, *steps)
+        yield from sends(3 * n, 3 * n + 3, "red", "green")
+        yield from [receive(staying)] if n % 4 < 2 else []
+        yield from [receive(going, (1, 20)[n // 2 % 2]), *([complete(going, 0)] if n > 3 else [])]
+        yield from [disconnect(going), receive(staying, 20), complete(staying, *range(20))]
+        yield from [receive(staying, 20), complete(staying, *range(20))]
