@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, restart, send, send_some, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, restart, send, send_some, settlement
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -210,7 +210,7 @@ def _newcomer(draft: Draft) -> None:
     draft.add(client, "receive", max=2, mode="receive_and_delete", timeout=SECOND)
 
 
-FLOW_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+FLOW_PHRASES: Final[Phrases] = {
     "bind": bind,
     "bind_partition": _bind_partition,
     "rest": _rest,

@@ -68,6 +68,10 @@ class Draft:
         return self.key() if self.source.below(4) else None
 
 
+Phrase = Callable[[Draft], None]
+Phrases = Mapping[str, Phrase]
+"""Phrases by their names, of which themes weigh some."""
+
 _BODIES: Final = ("", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 300, "line\nbreak\ttab", '{"json": [1, 2]}')
 
 _PROPERTIES: Final = ((("colour", "Red"),), (("colour", "blue"), ("empty", "")), (("ünï", "✓"),))
@@ -155,7 +159,7 @@ def _take(draft: Draft) -> None:
     draft.add(draft.client(), "receive", max=most, mode="receive_and_delete", timeout=SECOND)
 
 
-def settling(op: str) -> Callable[[Draft], None]:
+def settling(op: str) -> Phrase:
     """A phrase that settles one message or two."""
 
     def phrase(draft: Draft) -> None:
@@ -303,7 +307,7 @@ def _kill(draft: Draft) -> None:
     draft.add(ENV, "broker_start")
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "send": send,
     "conflict": _conflict,
     "batch": _batch,

@@ -3,11 +3,11 @@ that name many locks, transactions of many steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, browse, send, send_in, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, browse, send, send_in, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -183,7 +183,7 @@ def _after_the_end(draft: Draft) -> None:
     send(draft)
 
 
-REQUEST_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+REQUEST_PHRASES: Final[Phrases] = {
     "odd_batch": _odd_batch,
     "long_batch": _long_batch,
     "odd_message": _odd_message,

@@ -3,19 +3,19 @@ which themes a profile's programs have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from partq.conformance.of_mechanisms import given
 from partq.conformance.workload import phrases, weights
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Phrases
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES
 from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
 from partq.conformance.workload.weights import Theme, Weights
 from partq.model.profiles import Profile, requirements_of
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     **phrases.PHRASES,
     **FLOW_PHRASES,
     **REQUEST_PHRASES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import Draft, browse, restart, send, send_some, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, browse, restart, send, send_some, settlement
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -229,5 +229,5 @@ def trouble(draft: Draft) -> None:
     done.look(draft, client, key)
 
 
-TROUBLE_PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {"trouble": trouble}
+TROUBLE_PHRASES: Final[Phrases] = {"trouble": trouble}
 """Every phrase of these by its name."""

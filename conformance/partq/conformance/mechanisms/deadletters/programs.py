@@ -3,7 +3,6 @@ directed cases (RCV-9, and RCV-2 and RCV-6 in the dead-letter queue, on the azur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.workload import phrases
@@ -24,7 +23,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     settle,
 )
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import DEAD_LETTER, ENV
@@ -128,7 +127,7 @@ def _together(draft: Draft) -> None:
     _look(draft)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "dead_letter": _set_aside,
     "look_at_dead": _look,
     "take_dead": _take,

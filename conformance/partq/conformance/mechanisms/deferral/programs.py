@@ -3,7 +3,6 @@ requested by number. Cases: RCV-10 on the azure profiles. A drain receives the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.execution.drain import Leftover, Taking
@@ -24,7 +23,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     settle,
 )
-from partq.conformance.workload.phrases import Draft, browse
+from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import DEFERRED
@@ -98,7 +97,7 @@ def _together(draft: Draft) -> None:
     _ask(draft, client)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "defer": phrases.settling("defer"),
     "by_number": lambda draft: _ask(draft, draft.client()),
     "set_aside": _set_aside,

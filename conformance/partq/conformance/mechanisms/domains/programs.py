@@ -3,7 +3,6 @@ one key, one of them in flight, given back, or left by its consumer; and cases."
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload.cases.case import Cases, Steps
@@ -18,7 +17,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     sends,
 )
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -72,7 +71,7 @@ def _leaving(draft: Draft) -> None:
         _look(draft, going, 20)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "one_by_one": _one_by_one,
     "handed_back": _handed_back,
     "leaving": _leaving,

@@ -3,7 +3,7 @@ azure profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     take,
 )
-from partq.conformance.workload.phrases import Draft, browse
+from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
@@ -111,7 +111,7 @@ def _scheduled(draft: Draft) -> None:
     draft.add(ENV, "advance", by=3 * SECOND)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "repeat": _repeat,
     "twice": _twice,
     "copies_in_a_batch": _in_a_batch,

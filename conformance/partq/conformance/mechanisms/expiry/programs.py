@@ -3,7 +3,6 @@ aside or scheduled. Cases: RCV-15 on the azure profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -20,7 +19,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     take,
 )
-from partq.conformance.workload.phrases import Draft, browse, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.operations import ENV
@@ -97,7 +96,7 @@ def _scheduled(draft: Draft) -> None:
     draft.add(draft.client(), "receive", max=3, timeout=SECOND)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "mortal": lambda draft: _send(draft, draft.client(), _LIVES[draft.source.below(len(_LIVES))]),
     "over": _over,
     "held": _held,

@@ -3,7 +3,6 @@ amid the activation, in transactions, and looked for while they wait. Cases: SCH
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.execution.drain import Leftover
@@ -23,7 +22,7 @@ from partq.conformance.workload.cases.steps import (
     send,
     take,
 )
-from partq.conformance.workload.phrases import Draft, browse, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import SCHEDULED, Message
@@ -108,7 +107,7 @@ def _together(draft: Draft) -> None:
     browse(draft)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "later": lambda draft: _schedule(draft, draft.client(), _delay(draft)),
     "cancel": _cancel,
     "reconsidered": _reconsidered,
