@@ -21,7 +21,7 @@ from .faults import Faults
 from .network import Answer, Connection
 from .partition import Partition
 from .settings import Config
-from .store import Content, Holder, Store, Stored, Ticket
+from .store import Store, Stored, Ticket
 
 KEPT: Final = ("enqueued_at", "count", "tries", "lock", "until", "deferred", "due", "ends", "reason")
 """What is kept of a stored message beside its content, its place in the order, and its number, which may have
@@ -57,24 +57,6 @@ class DurableStore(Store):
     def keep(self, stored: Stored) -> None:
         """Write the message as it is when the next answer leaves."""
         self._changed[stored.order] = stored
-
-    def append(self, content: Content, now: int, partition: Holder) -> Stored:
-        stored = super().append(content, now, partition)
-        self.keep(stored)
-        return stored
-
-    def adopt(self, moved: Stored, partition: Holder) -> Stored:
-        stored = super().adopt(moved, partition)
-        self.keep(stored)
-        return stored
-
-    def reveal(self, stored: Stored) -> None:
-        super().reveal(stored)
-        self.keep(stored)
-
-    def delete(self, stored: Stored) -> None:
-        super().delete(stored)
-        self.keep(stored)
 
     def write(self, db: sqlite3.Connection) -> None:
         """Put what changed into the file's open transaction. Raises `sqlite3.Error`."""

@@ -51,10 +51,14 @@ class FlowEnd(FrontEnd):
         """Store all messages or none, each where its own key belongs."""
         yield HOP
         for content in self.in_any_order(send.contents):
-            key = self.broker.rules.key_of(content)
+            key = self.key_in(send, content)
             one = send._replace(contents=(content,), key=key)
             self.put(one, self.next_partition() if key is None else self.home(key, one))
         yield HOP
+
+    def key_in(self, send: Send, content: Content) -> str | None:
+        """The key of one message of a request."""
+        return self.broker.rules.key_of(content)
 
     def bind(self, connection: Connection, name: str, partition: int | None) -> Steps[None]:
         """Become a consumer, which cannot choose its partitions."""

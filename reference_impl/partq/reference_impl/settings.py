@@ -50,8 +50,8 @@ class Config:
 
     ``first_name``: partitions are named by numbers from here on. ``seq_start``: the counter of each
     partition's first message. ``peek_cap`` and ``peek_bytes``: the most that one peek returns.
-    ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: what it
-    makes of a message's fields (those of `Shown`, in that order) is what clients get. ``max_delivery_count``:
+    ``eagerness``: how often a further answer to a receive comes before it was called off. ``view``: what
+    clients get of a message's fields (those of `Shown`, in that order or by name). ``max_delivery_count``:
     after so many failed deliveries a message is dead-lettered; None: never. ``lateness``: how late timers and
     news of assignments may be. ``domains``: None where order goes by numbers. ``caches``: front ends keep
     what they fetched. ``connection_ends_locks``: a client's locks end with its connection.

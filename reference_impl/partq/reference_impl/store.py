@@ -154,6 +154,7 @@ class Store:
         self._log.append(stored)
         if isinstance(content, Ticket) and content.number is None:
             content.number = stored.number
+        self.keep(stored)
         return stored
 
     def adopt(self, moved: Stored, partition: Holder) -> Stored:
@@ -161,6 +162,7 @@ class Store:
         stored = Stored(moved.content, moved.order, moved.number, moved.enqueued_at, partition)
         insort(self._log, stored, key=_order)
         self._orders = max(self._orders, stored.order + 1)
+        self.keep(stored)
         return stored
 
     def next_number(self) -> int:
@@ -178,6 +180,7 @@ class Store:
         """Accept a hidden message."""
         stored.hidden = False
         self._holes -= 1
+        self.keep(stored)
 
     def delete(self, stored: Stored) -> None:
         """Forget a message for good."""
@@ -188,6 +191,7 @@ class Store:
         if self._holes > 16 and self._holes * 2 > len(self._log):
             self._log = [kept for kept in self._log if not kept.gone]
             self._holes = sum(kept.hidden for kept in self._log)
+        self.keep(stored)
 
     def is_empty(self) -> bool:
         """Whether no message is stored; hidden ones do not count."""

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from ..flows import PAUSED, READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
 from ..settings import SECOND
 from .families import Lopsided, Parting, changed, noted
-from .forms import answering, before, then
+from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
 LATE = 4 * SECOND
@@ -35,11 +35,10 @@ def partition_lent_out(self: Assignments) -> None:
         self.report(seat.partition.name, flow.name, UNASSIGNED)
 
 
-@defect("REB-4", "bind", profile="solace")
-def bind_starts_nothing(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-4", "bind", amid, profile="solace")
+def bind_starts_nothing(self: Assignments) -> Frame:
     """Of those that bind only the first consumer starts a rebalance."""
-    with changed(self, rebalancing=True) if self.flows else nullcontext():
-        Assignments.bind(self, name, proc)
+    return changed(self, rebalancing=True) if self.flows else nullcontext()
 
 
 @defect("REB-4", "bind", then, profile="solace")
@@ -49,11 +48,10 @@ def rebalance_without_delay(self: Assignments) -> None:
         self.rebalance()
 
 
-@defect("REB-4", "bind", profile="solace")
-def rebalance_overdue(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-4", "bind", amid, profile="solace")
+def rebalance_overdue(self: Assignments) -> Frame:
     """The rebalance that a bind asks for comes four seconds after the delay."""
-    with changed(self, delay=self.delay + LATE):
-        Assignments.bind(self, name, proc)
+    return changed(self, delay=self.delay + LATE)
 
 
 @defect("REB-4", "active", answering, profile="solace")
@@ -70,11 +68,10 @@ def delay_survives_kill(self: Assignments) -> None:
     self.age, self.rebalancing = self.age - running, running
 
 
-@defect("REB-4", "reset", profile="solace")
-def kill_stops_rebalancing(self: Assignments) -> None:
+@defect("REB-4", "reset", amid, profile="solace")
+def kill_stops_rebalancing(self: Assignments) -> Frame:
     """After a kill during a rebalance delay no flow gets anything: it waits for a timer that is gone."""
-    with changed(self, rebalancing=self.rebalancing):
-        Assignments.reset(self)
+    return changed(self, rebalancing=self.rebalancing)
 
 
 @defect("REB-5", "bind", then, profile="solace")
@@ -168,18 +165,16 @@ class OrphansGivenAtOnce(Assignments):
             self.start_delay()
 
 
-@defect("REB-7", "lose", profile="solace")
-def orphans_given_halfway(self: Assignments, flow: Flow) -> None:
+@defect("REB-7", "lose", amid, profile="solace")
+def orphans_given_halfway(self: Assignments) -> Frame:
     """The partitions of a lost flow are given to others after half of the delay."""
-    with changed(self, delay=self.delay // 2):
-        Assignments.lose(self, flow)
+    return changed(self, delay=self.delay // 2)
 
 
-@defect("REB-7", "lose", profile="solace")
-def orphans_overdue(self: Assignments, flow: Flow) -> None:
+@defect("REB-7", "lose", amid, profile="solace")
+def orphans_overdue(self: Assignments) -> Frame:
     """The partitions of a lost flow stay unbound until four seconds after the delay."""
-    with changed(self, delay=self.delay + LATE):
-        Assignments.lose(self, flow)
+    return changed(self, delay=self.delay + LATE)
 
 
 @defect("REB-11", "move", profile="solace")
@@ -223,18 +218,10 @@ def lopsided_shares(self: Lopsided) -> bool:
     return True
 
 
-@defect("REB-12", profile="solace")
-class LopsidedAfterKill(Lopsided):
+@defect("REB-12", "tilts", profile="solace")
+def lopsided_after_kill(self: Lopsided) -> bool:
     """After a kill of the broker, of several flows the first keeps as much as it can."""
-
-    _killed = False
-
-    def reset(self) -> None:
-        super().reset()
-        self._killed = True
-
-    def tilts(self) -> bool:
-        return self._killed
+    return self.age > 0
 
 
 @defect("REB-12", "tilts", profile="solace")

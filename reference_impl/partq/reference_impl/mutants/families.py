@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
 
 from ..clock import HOP, Clock, Steps
 from ..core import Core
@@ -22,6 +23,8 @@ from ..settings import SECOND
 from ..settling import Settlement
 from ..store import Content, Holder, Letter, Store, Stored
 from ..transactions import Transaction
+
+Made = TypeVar("Made")
 
 FEW = 3
 """Deliveries up to which a defect counts wrongly, so that nothing is dead-lettered for it."""
@@ -49,6 +52,11 @@ def complete(messages: Sequence[Stored]) -> None:
     for stored in messages:
         if not stored.gone:
             stored.partition.complete(stored)
+
+
+def kept(make: Callable[[], Made]) -> cached_property[Made]:
+    """A memory of a defect's: each part of a broker has its own."""
+    return cached_property(lambda part: make())
 
 
 def noted(part: object) -> Counter[Any]:
@@ -179,9 +187,7 @@ class Straying(FrontEnd):
 
     waits: ClassVar[bool] = False
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._strays: dict[Transaction, list[tuple[Partition, Sequence[Content]]]] = {}
+    _strays = kept(dict[Transaction, list[tuple[Partition, Sequence[Content]]]])
 
     def strays(self, txn: Transaction, key: str, send: Send) -> bool:
         """Whether what is sent with this key, which is not the transaction's, goes elsewhere."""
@@ -216,9 +222,7 @@ class Ending(FrontEnd):
     LOOSE: ClassVar[tuple[str, ...]] = ()
     ENDS: ClassVar[tuple[str, ...]] = ("commit", "rollback")
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._over: set[str | None] = set()
+    _over = kept(set[str | None])
 
     def commit(self, name: str) -> Steps[None]:
         return self._answer("commit", name, super().commit(name))
@@ -270,9 +274,7 @@ class Undoing(FrontEnd):
 class Renewals(FrontEnd):
     """Front ends that know which locks were ever ``renewed``."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.renewed: set[str | None] = set()
+    renewed = kept(set[str | None])
 
     def renew(self, token: str) -> Steps[list[Any]]:
         shown = yield from super().renew(token)

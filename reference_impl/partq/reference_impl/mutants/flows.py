@@ -10,8 +10,8 @@ from ..flowend import FlowEnd
 from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..partition import Partition
 from ..store import Stored
-from .families import Revealing, Sharing, changed
-from .forms import before, then
+from .families import Revealing, Sharing, changed, kept
+from .forms import Frame, amid, before, then
 from .registry import defect
 
 
@@ -36,9 +36,7 @@ def standby_gets_load(self: Sharing, flow: Flow, shown: Sequence[Any]) -> Sequen
 class FormerOwnerGetsLoad(Sharing):
     """A flow that receives and deletes, and finds nothing, gets messages of a partition that it has lost."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._had: dict[Flow, list[Seat]] = {}
+    _had = kept(dict[Flow, list[Seat]])
 
     def serves(self, flow: Flow, shown: Sequence[Any]) -> Sequence[Seat]:
         had, mine = self._had.setdefault(flow, []), self.seats_of(flow)
@@ -152,18 +150,16 @@ def handoff_without_end(self: Assignments, seat: Seat, flow: Flow) -> None:
     self.set_state(seat, PAUSED)
 
 
-@defect("REB-14", "start_handoff", profile="solace")
-def handoff_overdue(self: Assignments, seat: Seat, flow: Flow) -> None:
+@defect("REB-14", "start_handoff", amid, profile="solace")
+def handoff_overdue(self: Assignments) -> Frame:
     """A handoff may take twice as long as it is allowed to."""
-    with changed(self, max_handoff=2 * self.max_handoff):
-        Assignments.start_handoff(self, seat, flow)
+    return changed(self, max_handoff=2 * self.max_handoff)
 
 
-@defect("REB-14", "time_handoff", profile="solace")
-def handoff_of_half_the_time(self: Assignments, seat: Seat) -> None:
+@defect("REB-14", "time_handoff", amid, profile="solace")
+def handoff_of_half_the_time(self: Assignments) -> Frame:
     """A handoff that finds messages unacknowledged waits for half of its time."""
-    with changed(self, max_handoff=self.max_handoff // 2):
-        Assignments.time_handoff(self, seat)
+    return changed(self, max_handoff=self.max_handoff // 2)
 
 
 @defect("REB-14", "settled", profile="solace")

@@ -1,5 +1,5 @@
 """How a defect and its hook come together: it takes its place (unless another form is named), or comes before
-it, or after it. What the broker does itself, no defect says again.
+it, after it, or around it. What the broker does itself, no defect says again.
 
 A defect takes those of the hook's arguments that it needs, by their names, and after them, if it comes later,
 what the hook answered.
@@ -14,6 +14,9 @@ from inspect import isgeneratorfunction, signature
 from typing import Any
 
 Method = Callable[..., Any]
+
+Frame = AbstractContextManager[Any]
+"""What a hook happens in."""
 
 
 class Answer:
@@ -47,6 +50,13 @@ def answering(defect: Method) -> Iterator[Answer]:
     answer = Answer()
     yield answer
     answer.value = defect(answer.value)
+
+
+@contextmanager
+def amid(defect: Method) -> Iterator[Answer]:
+    """The hook within the context that the defect gives."""
+    with defect(None):
+        yield Answer()
 
 
 def together(defect: Method, hook: Method, form: Form | None) -> Method:

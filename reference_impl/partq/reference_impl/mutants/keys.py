@@ -15,7 +15,7 @@ from ..sending import Send
 from ..settings import SECOND
 from ..store import Content
 from .families import Misrouting, Renewals, Splitting, after, last_end, no_key, noted
-from .forms import before, then
+from .forms import answering, before, then
 from .registry import APART, BY_CHANCE, defect
 
 
@@ -179,21 +179,10 @@ class JmsGroupIgnored(FlowRules):
     KEYS: tuple[str, ...] = ("QUEUE_PARTITION_KEY",)
 
 
-@defect("KEY-8", profile="solace", also=(*APART, *BY_CHANCE[1:]))
-class BatchGoesWithItsFirst(FlowEnd):
+@defect("KEY-8", "key_in", answering, profile="solace", also=(*APART, *BY_CHANCE[1:]))
+def batch_goes_with_its_first(self: FlowEnd, send: Send, key: str | None) -> str | None:
     """All keyed messages of a batch are stored where the first one belongs."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._firsts: dict[str, str] = {}
-
-    def store(self, send: Send) -> Steps[None]:
-        first = next(filter(None, map(self.broker.rules.key_of, send.contents)), "")
-        self._firsts |= {content.id: first for content in send.contents}
-        return super().store(send)
-
-    def home(self, key: str, send: Send) -> Partition:
-        return super().home(self._firsts[send.contents[0].id], send)
+    return key and next(filter(None, map(self.broker.rules.key_of, send.contents)))
 
 
 @defect("KEY-8", "key_of", profile="solace", also=APART)

@@ -17,8 +17,8 @@ from ..settings import SECOND
 from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
-from .families import FEW, beside, complete, locked, lose, on_refusal
-from .forms import answering, before, then
+from .families import FEW, beside, complete, kept, locked, lose, on_refusal
+from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
 
@@ -141,11 +141,10 @@ def lost_lock_said_to_settle(self: FrontEnd, asked: Settlement) -> Steps[None]:
             raise
 
 
-@defect("RCV-8", "check_locks", profile="azure-flat")
-def refused_and_done(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
+@defect("RCV-8", "check_locks", amid, profile="azure-flat")
+def refused_and_done(self: FrontEnd, found: Sequence[Stored]) -> Frame:
     """Completing with a lock that has run out is refused, and deletes the message."""
-    with on_refusal("lock_lost", lambda: complete(found)):
-        FrontEnd.check_locks(self, asked, found)
+    return on_refusal("lock_lost", lambda: complete(found))
 
 
 @defect("RCV-8", "check_locks")
@@ -214,9 +213,7 @@ def renews_lost_lock(self: FrontEnd, stored: Stored, token: str) -> None:
 class LateSettlementDeletes(FlowEnd):
     """Acknowledging what went back to its partition is refused, and deletes the message if it waits there."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._given: dict[str | None, Stored] = {}
+    _given = kept(dict[str | None, Stored])
 
     def hand_over(self, seat: Seat, stored: Stored, delete: bool) -> Any:
         message = super().hand_over(seat, stored, delete)

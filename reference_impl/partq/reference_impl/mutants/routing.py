@@ -15,7 +15,7 @@ from ..settling import Settlement
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .families import Misrouting, beside, no_key, on_refusal, retrying
-from .forms import before, then
+from .forms import Frame, amid, before, then
 from .registry import APART, BY_CHANCE, defect
 
 FULL = 3
@@ -231,15 +231,13 @@ def stored_nowhere_up(self: FrontEnd, send: Send) -> Steps[Partition]:
     return self.next_partition()
 
 
-@defect("ROUTE-8", "reroute")
-def refused_nowhere_up_and_stored(self: FrontEnd, send: Send) -> Steps[Partition]:
+@defect("ROUTE-8", "reroute", amid)
+def refused_nowhere_up_and_stored(self: FrontEnd, send: Send) -> Frame:
     """With no partition up, keyless messages are refused, and stored all the same."""
-    with on_refusal("unavailable", lambda: self.broker.accept(self.next_partition(), send.contents)):
-        return (yield from FrontEnd.reroute(self, send))
+    return on_refusal("unavailable", lambda: self.broker.accept(self.next_partition(), send.contents))
 
 
-@defect("ROUTE-8", "reroute")
-def stored_when_up_again(self: FrontEnd, send: Send) -> Steps[Partition]:
+@defect("ROUTE-8", "reroute", amid)
+def stored_when_up_again(self: FrontEnd, send: Send) -> Frame:
     """With no partition up a keyless message is refused, and stored once one is up again."""
-    with on_refusal("unavailable", lambda: self.clock.spawn(retrying(self, self.partitions, send.contents))):
-        return (yield from FrontEnd.reroute(self, send))
+    return on_refusal("unavailable", lambda: self.clock.spawn(retrying(self, self.partitions, send.contents)))

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from ..clock import Steps
 from ..frontend import FrontEnd
 from ..partition import Partition
-from ..scheduling import Queue, Timetable
+from ..scheduling import Timetable
 from ..settings import SECOND
 from ..store import Stored
+from .families import kept
 from .forms import before, then
 from .registry import defect
 
@@ -62,9 +63,7 @@ def activation_keeps_the_time(self: Timetable, stored: Stored) -> None:
 class Remembering(Timetable):
     """A timetable that still finds messages that were activated."""
 
-    def __init__(self, queue: Queue) -> None:
-        super().__init__(queue)
-        self.activated: dict[int, Stored] = {}
+    activated = kept(dict[int, Stored])
 
     def activate(self, stored: Stored) -> None:
         super().activate(stored)

@@ -15,7 +15,7 @@ from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
 from .families import Ending, Misrouting, Straying, after, changed, complete, noted, on_refusal, store_sent
-from .forms import answering, before, then
+from .forms import Frame, amid, answering, before, then
 from .registry import APART, defect
 
 
@@ -176,21 +176,19 @@ def third_settlement_forgotten(self: FrontEnd, txn: Transaction) -> None:
     _forget_settlements(txn, 2)
 
 
-@defect("TXN-5", "carry_out")
-def commit_half_done_after_fault(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", amid)
+def commit_half_done_after_fault(self: FrontEnd, txn: Transaction) -> Frame:
     """A commit that is refused because the partition is down has completed what the transaction settled."""
     held = [
         stored for action, stored, token in txn.settlements if (action, stored.lock) == ("complete", token)
     ]
-    with on_refusal("unavailable", lambda: complete(held)):
-        FrontEnd.carry_out(self, txn, since)
+    return on_refusal("unavailable", lambda: complete(held))
 
 
-@defect("TXN-5", "carry_out", profile="azure-flat")
-def refused_commit_stores(self: FrontEnd, txn: Transaction, since: int) -> None:
+@defect("TXN-5", "carry_out", amid, profile="azure-flat")
+def refused_commit_stores(self: FrontEnd, txn: Transaction) -> Frame:
     """A commit that is refused because a lock has ended stores what was sent."""
-    with on_refusal("lock_lost", lambda: store_sent(self.broker, txn)):
-        FrontEnd.carry_out(self, txn, since)
+    return on_refusal("lock_lost", lambda: store_sent(self.broker, txn))
 
 
 @defect("TXN-5", "carry_out", profile="azure-flat")

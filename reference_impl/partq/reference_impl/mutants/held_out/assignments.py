@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
-from ..families import Parting, changed
-from ..forms import before, then
+from ..families import Parting, changed, kept
+from ..forms import Frame, amid, before, then
 from ..registry import defect
 
 
@@ -26,9 +24,7 @@ def taken_over_and_kept(self: Assignments, seat: Seat) -> None:
 class BoundDuringDelayLeftOut(Assignments):
     """A rebalance leaves out the flows that were bound after its delay had begun, if there are others."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._late: list[Flow] = []
+    _late = kept(list[Flow])
 
     def bind(self, name: str, proc: str) -> None:
         running = self.rebalancing
@@ -44,11 +40,10 @@ class BoundDuringDelayLeftOut(Assignments):
         self._late.clear()
 
 
-@defect("REB-4", "bind", profile="solace")
-def bind_halves_the_delay(self: Assignments, name: str, proc: str) -> None:
+@defect("REB-4", "bind", amid, profile="solace")
+def bind_halves_the_delay(self: Assignments) -> Frame:
     """The rebalance that a bind asks for comes after half of the delay."""
-    with changed(self, delay=self.delay // 2):
-        Assignments.bind(self, name, proc)
+    return changed(self, delay=self.delay // 2)
 
 
 @defect("REB-5", profile="solace")
@@ -113,9 +108,7 @@ def lone_flow_inherits_later(self: Assignments) -> dict[Seat, Flow]:
 class DisconnectedOrphansWait(Assignments):
     """What the flows of a client that disconnects had stays unbound until the second rebalance."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._waiting: list[Seat] = []
+    _waiting = kept(list[Seat])
 
     def part(self, proc: str) -> None:
         before = [seat for seat in self.seats if seat.state == UNBOUND]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...deadletters import DeadLetters
 from ...partition import SPENT, Partition
 from ...store import Stored
+from ..families import kept
 from ..registry import defect
 
 
@@ -32,9 +31,7 @@ def dead_letter_lost_on_expiry(self: DeadLetters, stored: Stored) -> None:
 class CompletedDeadLettersComeBack(DeadLetters):
     """A dead letter that was completed is delivered again after a kill, or a fault of its partition."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.completed: list[Stored] = []
+    completed = kept(list[Stored])
 
     def complete(self, stored: Stored) -> None:
         super().complete(stored)

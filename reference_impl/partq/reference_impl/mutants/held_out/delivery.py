@@ -12,7 +12,7 @@ from ...flows import PAUSED, Assignments, Seat
 from ...frontend import FrontEnd
 from ...partition import Partition
 from ...store import Content, Holder, Store, Stored
-from ..families import Undoing, garbled
+from ..families import Undoing, garbled, kept
 from ..forms import answering, before
 from ..registry import defect
 
@@ -56,9 +56,7 @@ def end_of_handoff_loses_unacknowledged(self: Assignments, seat: Seat) -> None:
 class RenewedLostOnExpiry(Partition):
     """A message whose lock was renewed, and runs out, is gone, unless a transaction uses the lock."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._renewed: set[str | None] = set()
+    _renewed = kept(set[str | None])
 
     def renew(self, stored: Stored, until: int) -> None:
         super().renew(stored, until)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...clock import HOP, Steps
 from ...errors import Refused
@@ -14,7 +13,7 @@ from ...partition import Partition
 from ...rules import FlowRules, PartitionedRules
 from ...sending import Send
 from ...store import Content
-from ..families import Misrouting, Splitting, noted, on_refusal
+from ..families import Misrouting, Splitting, kept, noted, on_refusal
 from ..forms import answering, before, then
 from ..registry import APART, defect
 
@@ -157,9 +156,7 @@ def one_transaction_at_each_front_end(self: FrontEnd, name: str) -> Steps[None]:
 class BindAfterUnbindRefused(FlowEnd):
     """The first bind of a client after an unbind is refused as invalid."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._unbound: set[str] = set()
+    _unbound = kept(set[str])
 
     def unbind(self, connection: Connection, name: str) -> Steps[None]:
         yield from super().unbind(connection, name)

@@ -8,9 +8,10 @@ from typing import Any
 from ...clock import Steps
 from ...frontend import FrontEnd
 from ...partition import Partition
-from ...scheduling import Queue, Timetable
+from ...scheduling import Timetable
 from ...settings import SECOND
 from ...store import Stored, Ticket
+from ..families import kept
 from ..forms import answering, then
 from ..registry import defect
 from ..scheduling import Remembering
@@ -35,9 +36,7 @@ def schedule_answers_the_next_number(self: FrontEnd, shown: list[Any]) -> list[A
 class CancelledBackAfterRestart(Timetable):
     """What was cancelled is scheduled again when the broker, or a partition, serves again."""
 
-    def __init__(self, queue: Queue) -> None:
-        super().__init__(queue)
-        self.cancelled: list[Stored] = []
+    cancelled = kept(list[Stored])
 
     def delete(self, stored: Stored) -> None:
         super().delete(stored)

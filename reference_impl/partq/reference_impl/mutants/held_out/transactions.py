@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...clock import Steps
 from ...faults import Faults
 from ...frontend import FrontEnd
 from ...partition import Partition
@@ -14,7 +13,7 @@ from ...settling import Settlement
 from ...store import Stored
 from ...transactions import Transaction
 from ..families import Ending, Straying, last_end, on_refusal, store_sent
-from ..forms import answering, before
+from ..forms import Frame, amid, answering, before
 from ..registry import APART, defect
 
 
@@ -73,11 +72,10 @@ def rollback_keeps_abandons(self: FrontEnd, txn: Transaction) -> None:
     self.broker.ring()
 
 
-@defect("TXN-5", "in_transaction")
-def refusal_empties_transaction(self: FrontEnd, txn: Transaction, steps: Steps[None]) -> Steps[None]:
+@defect("TXN-5", "in_transaction", amid)
+def refusal_empties_transaction(self: FrontEnd, txn: Transaction) -> Frame:
     """A request that is refused as invalid in a transaction makes it forget what was sent in it before."""
-    with on_refusal("invalid_operation", txn.sends.clear):
-        yield from FrontEnd.in_transaction(self, txn, steps)
+    return on_refusal("invalid_operation", txn.sends.clear)
 
 
 @defect("TXN-7", "admit_settlement", profile="azure-standard")
