@@ -152,10 +152,6 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
 Repair = Callable[[], None]
 
 
-def _outage(draft: Draft, client: str) -> Repair:
-    return _down(draft, [draft.source.below(draft.entity.partitions)])
-
-
 def _two_outages(draft: Draft, client: str) -> Repair:
     """Two partitions are down at once, and come back in either order."""
     count = draft.entity.partitions
@@ -166,10 +162,6 @@ def _two_outages(draft: Draft, client: str) -> Repair:
 def _all_but_one(draft: Draft, client: str) -> Repair:
     spared = draft.source.below(draft.entity.partitions)
     return _down(draft, [index for index in range(draft.entity.partitions) if index != spared])
-
-
-def _blackout(draft: Draft, client: str) -> Repair:
-    return _down(draft, list(range(draft.entity.partitions)))
 
 
 def _down(draft: Draft, indexes: list[int]) -> Repair:
@@ -199,10 +191,10 @@ def _kill(draft: Draft, client: str) -> Repair:
 
 
 FAULTS: Final[Mapping[str, Callable[[Draft, str], Repair]]] = {
-    "outage": _outage,
+    "outage": lambda draft, client: _down(draft, [draft.source.below(draft.entity.partitions)]),
     "two_outages": _two_outages,
     "all_but_one": _all_but_one,
-    "blackout": _blackout,
+    "blackout": lambda draft, client: _down(draft, list(range(draft.entity.partitions))),
     "front_end": _front_end,
     "restart": _restart,
     "kill": _kill,
