@@ -6,23 +6,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    abandon,
-    asking,
-    begin,
-    commit,
-    complete,
-    message,
-    pass_time,
-    peek,
-    receive,
-    restart,
-    rollback,
-    send,
-    settle,
-)
+from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
@@ -154,12 +140,12 @@ THEME: Final = Theme(
 
 def _set_aside_by(proc: str, txn: bool = False) -> Step:
     """Dead-letter the message of its first lock."""
-    return asking(settle(proc, DEAD_LETTER, txn=txn), {"reason": _REASONS[0]})
+    return do.asking(do.settle(proc, DEAD_LETTER, txn=txn), {"reason": _REASONS[0]})
 
 
 def _dead(step: Step) -> Step:
     """The step on the dead-letter queue: a receive or peek of it, or a settlement of a lock given there."""
-    return asking(step, {"entity": DEAD_LETTER})
+    return do.asking(step, {"entity": DEAD_LETTER})
 
 
 CASES: Final = Cases()
@@ -169,60 +155,66 @@ CASES: Final = Cases()
 def _by_its_holder() -> Steps:
     """A message that its holder dead-letters moves to the dead-letter queue with the reason.
     Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
-    yield from (send("c1", message(f"m{n}", "a")) for n in (1, 2))
-    yield receive("c1")
+    yield from (do.send("c1", message(f"m{n}", "a")) for n in (1, 2))
+    yield do.receive("c1")
     yield _set_aside_by("c1")
-    yield receive("c2", 5)
-    yield complete("c2")
-    yield _dead(peek("c2"))
-    yield _dead(receive("c1"))
-    yield _dead(complete("c1"))
-    yield _dead(peek("c2", start="start"))
+    yield do.receive("c2", 5)
+    yield do.complete("c2")
+    yield _dead(do.peek("c2"))
+    yield _dead(do.receive("c1"))
+    yield _dead(do.complete("c1"))
+    yield _dead(do.peek("c2", start="start"))
 
 
 @CASES.case("dead-letter-worn-out", AZURE, "RCV-9")
 def _too_often() -> Steps:
     """A message that was delivered too often is in the dead-letter queue, and says so.
     Abandoned as often as the entity allows, and once more."""
-    tries = [step for _ in range(11) for step in (receive("c1"), abandon("c1"))]
-    return [send("c1", message("m1", "a")), *tries, receive("c2"), _dead(peek("c2")), _dead(receive("c2"))]
+    tries = [step for _ in range(11) for step in (do.receive("c1"), do.abandon("c1"))]
+    return [
+        do.send("c1", message("m1", "a")),
+        *tries,
+        do.receive("c2"),
+        _dead(do.peek("c2")),
+        _dead(do.receive("c2")),
+    ]
 
 
 @CASES.case("dead-letter-lock", AZURE, "RCV-2")
 def _locked() -> Steps:
     """A lock holds in the dead-letter queue, too, and nothing there is lost when it ends.
     A lock on a dead letter is abandoned, runs out, and falls with the broker; the letter stays."""
-    down, up = restart()
-    again = _dead(receive("c1"))
-    yield send("c1", message("m1", "a"))
-    yield receive("c1")
+    down, up = do.restart()
+    again = _dead(do.receive("c1"))
+    yield do.send("c1", message("m1", "a"))
+    yield do.receive("c1")
     yield _set_aside_by("c1")
     yield again
-    yield _dead(receive("c2"))
-    yield _dead(abandon("c1"))
+    yield _dead(do.receive("c2"))
+    yield _dead(do.abandon("c1"))
     yield again
-    yield pass_time()
+    yield do.pass_time()
     yield again
     yield down
     yield up
-    yield _dead(peek("c2"))
-    yield pass_time()
+    yield _dead(do.peek("c2"))
+    yield do.pass_time()
     yield again
-    yield _dead(complete("c1"))
+    yield _dead(do.complete("c1"))
 
 
 @CASES.case("dead-letter-transaction", AZURE, "TXN-5")
 def _in_transaction() -> Steps:
     """A message is dead-lettered at the commit of the transaction, or not at all."""
-    yield send("c1", message("m1", "a"))
-    yield receive("c1")
-    yield begin("c1")
+    yield do.send("c1", message("m1", "a"))
+    yield do.receive("c1")
+    yield do.begin("c1")
     yield _set_aside_by("c1", txn=True)
-    yield rollback("c1")
-    yield _dead(peek("c2"))
-    yield begin("c1")
+    yield do.rollback("c1")
+    yield _dead(do.peek("c2"))
+    yield do.begin("c1")
     yield _set_aside_by("c1", txn=True)
-    yield commit("c1")
-    yield _dead(peek("c2", start="start"))
-    yield _dead(receive("c1"))
-    yield _dead(complete("c1"))
+    yield do.commit("c1")
+    yield _dead(do.peek("c2", start="start"))
+    yield _dead(do.receive("c1"))
+    yield _dead(do.complete("c1"))

@@ -7,22 +7,9 @@ from typing import Final
 
 from partq.conformance.execution.drain import Leftover, Taking
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    abandon,
-    begin,
-    commit,
-    complete,
-    message,
-    pass_time,
-    peek,
-    receive,
-    restart,
-    rollback,
-    send,
-    settle,
-)
+from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
@@ -120,7 +107,7 @@ THEME: Final = Theme(
 
 
 def _defers(proc: str, txn: bool = False) -> Step:
-    return settle(proc, "defer", txn=txn)
+    return do.settle(proc, "defer", txn=txn)
 
 
 def _receive_deferred(proc: str, *pick: int) -> Step:
@@ -133,69 +120,69 @@ CASES: Final = Cases()
 @CASES.case("deferred", AZURE, "RCV-10", "RCV-3")
 def _by_its_number() -> Steps:
     """A deferred message is passed by others, and received by its number alone."""
-    yield from (send("c1", message(f"m{n}", "a")) for n in (1, 2))
-    yield receive("c1")
+    yield from (do.send("c1", message(f"m{n}", "a")) for n in (1, 2))
+    yield do.receive("c1")
     yield _defers("c1")
-    yield receive("c2", 5)
-    yield complete("c2")
-    yield receive("c2", 5)
-    yield peek("c2")
+    yield do.receive("c2", 5)
+    yield do.complete("c2")
+    yield do.receive("c2", 5)
+    yield do.peek("c2")
     yield _receive_deferred("c1", 0)
     yield _receive_deferred("c1", 0)
-    yield complete("c1")
+    yield do.complete("c1")
     yield _receive_deferred("c1", 0)
-    yield peek("c2", start="start")
+    yield do.peek("c2", start="start")
 
 
 @CASES.case("deferred-across", AZURE, "RCV-10")
 def _across() -> Steps:
     """Numbers of different partitions in one call are refused.
     Messages of many keys are deferred, and asked for two at a time."""
-    sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
-    takes = [step for _ in range(8) for step in (receive("c1"), _defers("c1"))]
+    sends = [do.send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
+    takes = [step for _ in range(8) for step in (do.receive("c1"), _defers("c1"))]
     pairs = [_receive_deferred("c1", n, n + 1) for n in range(7)]
-    return [*sends, *takes, *pairs, peek("c2")]
+    return [*sends, *takes, *pairs, do.peek("c2")]
 
 
 @CASES.case("deferred-lock", AZURE, "RCV-10", "RCV-9")
 def _set_aside_again() -> Steps:
     """When a lock on a deferred message ends, it is deferred still, and its count is one higher.
     A lock on a deferred message is abandoned, runs out, and falls with the broker."""
-    down, up = restart()
+    down, up = do.restart()
     again = _receive_deferred("c1", 0)
-    yield send("c1", message("m1", "a"))
-    yield receive("c1")
+    yield do.send("c1", message("m1", "a"))
+    yield do.receive("c1")
     yield _defers("c1")
     yield again
-    yield abandon("c1")
-    yield receive("c2")
+    yield do.abandon("c1")
+    yield do.receive("c2")
     yield again
-    yield pass_time()
-    yield receive("c2")
+    yield do.pass_time()
+    yield do.receive("c2")
     yield again
     yield down
     yield up
-    yield peek("c2")
-    yield pass_time()
+    yield do.peek("c2")
+    yield do.pass_time()
     yield again
-    yield complete("c1", 0, 1)
+    yield do.complete("c1", 0, 1)
 
 
 @CASES.case("deferred-transaction", AZURE, "RCV-10")
 def _in_a_transaction() -> Steps:
     """A message is deferred at the commit of the transaction, or not at all."""
-    yield send("c1", message("m1", "a"))
-    yield receive("c1")
-    yield begin("c1")
+    yield do.send("c1", message("m1", "a"))
+    yield do.receive("c1")
+    yield do.begin("c1")
     yield _defers("c1", txn=True)
-    yield rollback("c1")
-    yield peek("c2")
-    yield begin("c1")
+    yield do.rollback("c1")
+    yield do.peek("c2")
+    yield do.begin("c1")
     yield _defers("c1", txn=True)
-    yield commit("c1")
-    yield peek("c2", start="start")
+    yield do.commit("c1")
+    yield do.peek("c2", start="start")
     yield _receive_deferred("c1", 0)
-    yield complete("c1")
+    yield do.complete("c1")
 
 
 def take() -> Taking:
@@ -204,7 +191,7 @@ def take() -> Taking:
     while (did := (yield Step(DRAINER, "receive_deferred", {"peeked": True}))) is not None:
         found.update(message.id for message in did.messages)
         if did.messages:  # the last locks: before them stand those of a settlement that was refused
-            yield complete(DRAINER, *range(-len(did.messages), 0))
+            yield do.complete(DRAINER, *range(-len(did.messages), 0))
     return found
 
 

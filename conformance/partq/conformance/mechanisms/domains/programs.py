@@ -5,18 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    abandon,
-    complete,
-    leaving,
-    message,
-    pass_time,
-    receive,
-    restart,
-    send,
-    sends,
-)
+from partq.conformance.workload.cases.steps import leaving, message, sends
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
@@ -88,30 +79,30 @@ CASES: Final = Cases()
 @CASES.case("queue-keys", _QUEUES, "KEY-2", "KEY-9", "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
 def _keys() -> Steps:
     """Messages of several keys and one without, received and finished."""
-    ends = (step for _ in range(6) for step in (receive("c1", 20), complete("c1", *range(20))))
-    others = (send("c2", message(f"{key}-too", key)) for key in _KEYS)
-    return [*sends(0, 4, *_KEYS), *others, send("c2", message("m")), *ends]
+    ends = (step for _ in range(6) for step in (do.receive("c1", 20), do.complete("c1", *range(20))))
+    others = (do.send("c2", message(f"{key}-too", key)) for key in _KEYS)
+    return [*sends(0, 4, *_KEYS), *others, do.send("c2", message("m")), *ends]
 
 
 @CASES.case("queue-locks", _QUEUES, "RCV-2", "RCV-6")
 def _locks() -> Steps:
     """A message is held until its lock ends, and then received by another client."""
-    held = (*sends(0, 1, "red"), receive("c1"), receive("c2"), pass_time(), receive("c2"))
-    return [*held, complete("c2"), receive("c1")]
+    held = (*sends(0, 1, "red"), do.receive("c1"), do.receive("c2"), do.pass_time(), do.receive("c2"))
+    return [*held, do.complete("c2"), do.receive("c1")]
 
 
 @CASES.case("queue-restart", _QUEUES, "ROUTE-1", "RCV-1", "RCV-2", "RCV-7")
 def _restart() -> Steps:
     """The broker is killed and started: nothing is lost, and nothing finished comes again."""
-    ends = (step for _ in range(4) for step in (receive("c1", 20), complete("c1", *range(20))))
-    before = (*sends(0, 3, *_KEYS), receive("c1", 5), complete("c1", *range(5)), receive("c2", 2))
-    return [*before, *restart(), *sends(3, 4, *_KEYS), pass_time(), *ends]
+    ends = (step for _ in range(4) for step in (do.receive("c1", 20), do.complete("c1", *range(20))))
+    before = (*sends(0, 3, *_KEYS), do.receive("c1", 5), do.complete("c1", *range(5)), do.receive("c2", 2))
+    return [*before, *do.restart(), *sends(3, 4, *_KEYS), do.pass_time(), *ends]
 
 
 @CASES.case("key-in-order", _QUEUES, "RCV-7", "ORD-1")
 def _in_order() -> Steps:
     """Eight messages of one key, received one by one."""
-    ends = (step for _ in range(8) for step in (receive("c2", 1), complete("c2", 0)))
+    ends = (step for _ in range(8) for step in (do.receive("c2", 1), do.complete("c2", 0)))
     return [*sends(0, 8, "red"), *ends]
 
 
@@ -121,17 +112,17 @@ def _in_flight() -> Steps:
     turns = (
         step
         for holder, other in (("c1", "c2"), ("c2", "c1"))
-        for step in (receive(holder), receive(other, 5), complete(holder, 0))
+        for step in (do.receive(holder), do.receive(other, 5), do.complete(holder, 0))
     )
-    return [*sends(0, 4, "red"), *turns, receive("c1"), complete("c1")]
+    return [*sends(0, 4, "red"), *turns, do.receive("c1"), do.complete("c1")]
 
 
 @CASES.case("came-back", _QUEUES, "RCV-2", "ORD-3")
 def _came_back() -> Steps:
     """A message is abandoned, and its lock ends, while later ones of its key wait."""
     yield from sends(0, 4, "red")
-    yield from (receive("c1"), abandon("c1"), receive("c2"), pass_time(), receive("c1"))
-    yield from (step for _ in range(4) for step in (complete("c1", 0), receive("c1")))
+    yield from (do.receive("c1"), do.abandon("c1"), do.receive("c2"), do.pass_time(), do.receive("c1"))
+    yield from (step for _ in range(4) for step in (do.complete("c1", 0), do.receive("c1")))
 
 
 @CASES.case("queue-leaving", _QUEUES, "RCV-1", "RCV-2")

@@ -7,22 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    PARTITIONED,
-    begin,
-    commit,
-    complete,
-    message,
-    pass_time,
-    peek,
-    receive,
-    restart,
-    rollback,
-    send,
-    take,
-)
+from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
@@ -143,36 +130,36 @@ CASES: Final = Cases()
 def _one_is_kept() -> Steps:
     """Within the window one message of an ID is kept, whatever became of it.
     Sent again while it is there, while it is locked, and when it is gone."""
-    yield send("c1", message("m1", "a"))
-    yield send("c2", _copy("m1", 2))
-    yield receive("c3")
-    yield send("c1", _copy("m1", 3))
-    yield complete("c3")
-    yield send("c1", _copy("m1", 4), message("m2", "a"))
-    yield peek("c3", start="start")
-    yield take("c3", 5)
+    yield do.send("c1", message("m1", "a"))
+    yield do.send("c2", _copy("m1", 2))
+    yield do.receive("c3")
+    yield do.send("c1", _copy("m1", 3))
+    yield do.complete("c3")
+    yield do.send("c1", _copy("m1", 4), message("m2", "a"))
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
 
 
 @CASES.case("duplicates-new", AZURE, "DUP-2", **_DETECTING)
 def _new_after_the_window() -> Steps:
     """After the window a message ID is new.
     The same ID after its window, while the first message is there still, and once more then."""
-    yield send("c1", message("m1", "a"))
-    yield pass_time(_WINDOW + 2 * SECOND)
-    yield send("c1", _copy("m1", 2))
-    yield send("c1", _copy("m1", 3))
-    yield peek("c3", start="start")
-    yield take("c3", 5)
+    yield do.send("c1", message("m1", "a"))
+    yield do.pass_time(_WINDOW + 2 * SECOND)
+    yield do.send("c1", _copy("m1", 2))
+    yield do.send("c1", _copy("m1", 3))
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
 
 
 @CASES.case("duplicates-restart", AZURE, "DUP-1", **_DETECTING)
 def _through_a_restart() -> Steps:
     """Message IDs are remembered through a restart."""
-    yield send("c1", message("m1", "a"))
-    yield from restart()
-    yield send("c1", _copy("m1", 2))
-    yield peek("c3", start="start")
-    yield take("c3", 5)
+    yield do.send("c1", message("m1", "a"))
+    yield from do.restart()
+    yield do.send("c1", _copy("m1", 2))
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
 
 
 @CASES.case("duplicates-scheduled", AZURE, "DUP-1", **_DETECTING)
@@ -180,50 +167,52 @@ def _scheduled_and_active() -> Steps:
     """Scheduled and active messages are duplicates of each other.
     A scheduled message has a later one dropped, and an active one a scheduled one."""
     yield Step("c1", "send", {"messages": (message("m1", "a"),), "delay": 2 * SECOND})
-    yield send("c1", _copy("m1", 2))
-    yield send("c1", message("m2", "a"))
+    yield do.send("c1", _copy("m1", 2))
+    yield do.send("c1", message("m2", "a"))
     yield Step("c1", "send", {"messages": (_copy("m2", 2),), "delay": 2 * SECOND})
-    yield peek("c3", start="start")
-    yield pass_time(5 * SECOND)
-    yield peek("c3", start="start")
-    yield take("c3", 5)
+    yield do.peek("c3", start="start")
+    yield do.pass_time(5 * SECOND)
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
 
 
 @CASES.case("duplicates-transaction", AZURE, "DUP-1", **_DETECTING)
 def _in_transactions() -> Steps:
     """What a transaction committed is remembered, what it rolled back is not."""
-    yield begin("c1")
-    yield send("c1", message("m1", "a"), txn=True)
-    yield rollback("c1")
-    yield send("c1", _copy("m1", 2))
-    yield begin("c1")
-    yield send("c1", message("m2", "a"), txn=True)
-    yield commit("c1")
-    yield send("c1", _copy("m2", 2))
-    yield peek("c3", start="start")
-    yield take("c3", 5)
+    yield do.begin("c1")
+    yield do.send("c1", message("m1", "a"), txn=True)
+    yield do.rollback("c1")
+    yield do.send("c1", _copy("m1", 2))
+    yield do.begin("c1")
+    yield do.send("c1", message("m2", "a"), txn=True)
+    yield do.commit("c1")
+    yield do.send("c1", _copy("m2", 2))
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
 
 
 @CASES.case("duplicates-keys", PARTITIONED, "DUP-1", **_DETECTING)
 def _scope() -> Steps:
     """One ID under two keys is two messages."""
-    yield send("c1", message("m1", "a"))
-    yield send("c1", _copy("m1", 2, "b"))
-    yield send("c1", _copy("m1", 3, "a"))
-    yield peek("c3", start="start")
-    yield take("c3", 5)
-    yield take("c3", 5)
+    yield do.send("c1", message("m1", "a"))
+    yield do.send("c1", _copy("m1", 2, "b"))
+    yield do.send("c1", _copy("m1", 3, "a"))
+    yield do.peek("c3", start="start")
+    yield do.take("c3", 5)
+    yield do.take("c3", 5)
 
 
 @CASES.case("message-id-key", PARTITIONED, "KEY-4", **_DETECTING)
 def _id_is_the_key() -> Steps:
     """With duplicate detection the message ID is the key where no other is.
     Without another key the ID is the key: in a transaction, and for one partition for ever."""
-    yield begin("c1")
-    yield send("c1", message("m1"), txn=True)
-    yield commit("c1")
+    yield do.begin("c1")
+    yield do.send("c1", message("m1"), txn=True)
+    yield do.commit("c1")
     yield from [
-        step for n in range(2, 6) for step in (pass_time(_WINDOW + SECOND), send("c1", _copy("m1", n, None)))
+        step
+        for n in range(2, 6)
+        for step in (do.pass_time(_WINDOW + SECOND), do.send("c1", _copy("m1", n, None)))
     ]
-    yield peek("c3", start="start")
-    yield from [take("c3", 5) for _ in range(3)]
+    yield do.peek("c3", start="start")
+    yield from [do.take("c3", 5) for _ in range(3)]

@@ -7,18 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    abandon,
-    complete,
-    message,
-    pass_time,
-    peek,
-    receive,
-    send,
-    take,
-)
+from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
@@ -132,27 +123,27 @@ CASES: Final = Cases()
 def _one_is_over() -> Steps:
     """A message is not delivered once its time to live has ended.
     One is received in time, one is over, and what was sent after it is there."""
-    yield send("c1", _of_short_life("m1"))
-    yield take("c2")
-    yield send("c1", _of_short_life("m2"))
-    yield send("c1", message("m3", "a"))
-    yield pass_time(_LIFE + 2 * SECOND)
-    yield peek("c2")
-    yield take("c2", 5)
-    yield take("c2", 5)
-    yield peek("c2", start="start")
+    yield do.send("c1", _of_short_life("m1"))
+    yield do.take("c2")
+    yield do.send("c1", _of_short_life("m2"))
+    yield do.send("c1", message("m3", "a"))
+    yield do.pass_time(_LIFE + 2 * SECOND)
+    yield do.peek("c2")
+    yield do.take("c2", 5)
+    yield do.take("c2", 5)
+    yield do.peek("c2", start="start")
 
 
 @CASES.case("expired-locked", AZURE, "RCV-15")
 def _two_are_held() -> Steps:
     """A locked message is settled after its time to live; when its lock ends otherwise, it is over.
     Two are locked when their time ends: one is completed, one comes back, and is over."""
-    yield send("c1", _of_short_life("m1"))
-    yield send("c1", _of_short_life("m2"))
-    yield receive("c2")
-    yield receive("c2")
-    yield pass_time(_LIFE + 2 * SECOND)
-    yield complete("c2")
-    yield abandon("c2")
-    yield receive("c2", 5)
-    yield peek("c1")
+    yield do.send("c1", _of_short_life("m1"))
+    yield do.send("c1", _of_short_life("m2"))
+    yield do.receive("c2")
+    yield do.receive("c2")
+    yield do.pass_time(_LIFE + 2 * SECOND)
+    yield do.complete("c2")
+    yield do.abandon("c2")
+    yield do.receive("c2", 5)
+    yield do.peek("c1")

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    abandon,
-    complete,
-    disconnect,
-    leaving,
-    message,
-    receive,
-    restart,
-    send,
-    take,
-)
+from partq.conformance.workload.cases.steps import leaving, message
 from partq.conformance.workload.program import Step
 from partq.model.profiles import SECOND
 
@@ -28,7 +19,7 @@ _MOMENT: Final = SECOND // 2
 def _sends(first: int, last: int) -> tuple[Step, ...]:
     """Of each key the messages with these numbers."""
     return tuple(
-        send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(first, last) for key in _KEYS
+        do.send(f"c{1 + n % 2}", message(f"{key}{n}", key)) for n in range(first, last) for key in _KEYS
     )
 
 
@@ -42,13 +33,13 @@ CASES: Final = Cases()
 @CASES.case("connection-keys", _RABBITMQ, "ROUTE-1", "ROUTE-2", "RCV-1", "RCV-2", "RCV-7")
 def _keys() -> Steps:
     """Messages of several keys, some of them finished."""
-    return [*_sends(0, 3), receive("c1", 20), complete("c1", 0, 1), *_sends(3, 4)]
+    return [*_sends(0, 3), do.receive("c1", 20), do.complete("c1", 0, 1), *_sends(3, 4)]
 
 
 @CASES.case("connection-spread", _RABBITMQ, "ROUTE-4", concurrent=True)
 def _spread() -> Steps:
     """Many messages without a key."""
-    sends = [send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
+    sends = [do.send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(120)]
     return [*sends, *(_glance(proc, 120) for proc in ("c1", "c2", "c3"))]
 
 
@@ -61,10 +52,10 @@ def _handoffs() -> Steps:
         yield from _sends(n, n + 1)
         yield from [_glance(going), _glance(staying), _glance(going), _glance(staying)]
         yield from [
-            complete(going),
-            disconnect(going),
+            do.complete(going),
+            do.disconnect(going),
             _glance(staying),
-            complete(staying, 0, 1),
+            do.complete(staying, 0, 1),
             _glance(staying),
         ]
 
@@ -77,12 +68,12 @@ def _at_once() -> Steps:
         for proc in ("c1", "c2", "c3"):
             yield from [
                 _glance(proc, 5),
-                complete(proc, 0, 1),
-                abandon(proc),
+                do.complete(proc, 0, 1),
+                do.abandon(proc),
                 _glance(proc, 5),
-                complete(proc),
+                do.complete(proc),
             ]
-        yield disconnect(f"c{1 + n % 3}")
+        yield do.disconnect(f"c{1 + n % 3}")
 
 
 @CASES.case("connection-leaving", _RABBITMQ, "RCV-1", "RCV-2", "REB-3")
@@ -95,17 +86,21 @@ def _left() -> Steps:
 def _came_back() -> Steps:
     """A message is given back while later ones of its key wait.
     The first of four messages is given back twice, and then all are finished one by one."""
-    turns = (step for end in (abandon, abandon, *(complete,) * 4) for step in (_glance("c1", 1), end("c1")))
-    return [*(send("c1", message(f"m{n}", "red")) for n in range(4)), *turns]
+    turns = (
+        step
+        for end in (do.abandon, do.abandon, *(do.complete,) * 4)
+        for step in (_glance("c1", 1), end("c1"))
+    )
+    return [*(do.send("c1", message(f"m{n}", "red")) for n in range(4)), *turns]
 
 
 @CASES.case("connection-kill", _RABBITMQ, "ROUTE-1", "RCV-1", "RCV-2", "REB-3", concurrent=True)
 def _kill() -> Steps:
     """The server is killed and started again, twice, in the middle of it all.
     The server is killed while messages are stored, locked, finished and on their way."""
-    yield from [*_sends(0, 2), _glance("c1"), complete("c1", 0, 1), take("c1", 2)]
+    yield from [*_sends(0, 2), _glance("c1"), do.complete("c1", 0, 1), do.take("c1", 2)]
     for n in range(2, 4):
-        kill, start = restart()
-        yield from [*_sends(n, n + 1), kill, send("c3", message(f"lost{n}", "red")), start]
-        yield from [_glance("c2"), _glance("c1"), complete("c2"), complete("c1"), _glance("c2")]
+        kill, start = do.restart()
+        yield from [*_sends(n, n + 1), kill, do.send("c3", message(f"lost{n}", "red")), start]
+        yield from [_glance("c2"), _glance("c1"), do.complete("c2"), do.complete("c1"), _glance("c2")]
     yield from _sends(4, 5)

@@ -7,21 +7,9 @@ from typing import Any, Final
 
 from partq.conformance.execution.drain import Leftover
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    begin,
-    commit,
-    complete,
-    message,
-    pass_time,
-    peek,
-    receive,
-    restart,
-    rollback,
-    send,
-    take,
-)
+from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
@@ -148,19 +136,25 @@ def _in_its_time() -> Steps:
     Asked for before their time, shown while they wait, received after."""
     yield _schedules("c1", message("m1", "a"), message("m2", "a"))
     yield _schedules("c1", message("m3", "b"))
-    yield receive("c2", 5)
-    yield peek("c2")
-    yield pass_time(_SOON + SECOND)
-    yield from [step for _ in range(3) for step in (receive("c2", 5), complete("c2"))]
-    yield peek("c2")
+    yield do.receive("c2", 5)
+    yield do.peek("c2")
+    yield do.pass_time(_SOON + SECOND)
+    yield from [step for _ in range(3) for step in (do.receive("c2", 5), do.complete("c2"))]
+    yield do.peek("c2")
 
 
 @CASES.case("scheduled-behind", AZURE, "SCH-4")
 def _behind_what_was_sent() -> Steps:
     """A message that is activated is the last one, with a new number."""
-    sends = [send("c1", message(f"m{n}", "a")) for n in range(3)]
-    after = [send("c1", message(f"n{n}", "a")) for n in range(2)]
-    return [_schedules("c1", message("late", "a")), *sends, pass_time(_SOON + SECOND), *after, take("c2", 20)]
+    sends = [do.send("c1", message(f"m{n}", "a")) for n in range(3)]
+    after = [do.send("c1", message(f"n{n}", "a")) for n in range(2)]
+    return [
+        _schedules("c1", message("late", "a")),
+        *sends,
+        do.pass_time(_SOON + SECOND),
+        *after,
+        do.take("c2", 20),
+    ]
 
 
 @CASES.case("scheduled-cancelled", AZURE, "SCH-3")
@@ -169,70 +163,70 @@ def _cancelled() -> Steps:
     One of two is cancelled in time, and never comes; it cannot be cancelled again."""
     yield _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER)
     yield _cancels("c1", 0)
-    yield peek("c2")
+    yield do.peek("c2")
     yield _cancels("c1", 0)
-    yield pass_time(_LATER + SECOND)
-    yield take("c2", 5)
-    yield peek("c2")
+    yield do.pass_time(_LATER + SECOND)
+    yield do.take("c2", 5)
+    yield do.peek("c2")
 
 
 @CASES.case("workflow-time-out", AZURE, "SCH-1", "SCH-3")
 def _time_out() -> Steps:
     """A workflow schedules its own time-out, and cancels it in time, and too late."""
     yield _schedules("c1", message("first time-out", "w"), delay=_LATER)
-    yield send("c2", message("first result", "w"))
-    yield take("c1", 5)
+    yield do.send("c2", message("first result", "w"))
+    yield do.take("c1", 5)
     yield _cancels("c1", 0)
     yield _schedules("c1", message("second time-out", "w"), delay=_LATER)
-    yield pass_time(_LATER + 3 * SECOND)
-    yield send("c2", message("second result", "w"))
-    yield take("c1", 5)
+    yield do.pass_time(_LATER + 3 * SECOND)
+    yield do.send("c2", message("second result", "w"))
+    yield do.take("c1", 5)
     yield _cancels("c1", 1)
-    yield take("c1", 5)
+    yield do.take("c1", 5)
 
 
 @CASES.case("scheduled-void", AZURE, "SCH-4")
 def _void() -> Steps:
     """The number that a message had while it was scheduled cancels nothing once it is active."""
     yield _schedules("c1", message("m1", "a"))
-    yield pass_time(_SOON + 3 * SECOND)
-    yield receive("c2", 5)
+    yield do.pass_time(_SOON + 3 * SECOND)
+    yield do.receive("c2", 5)
     yield _cancels("c1", 0)
-    yield complete("c2")
+    yield do.complete("c2")
     yield _cancels("c1", 0)
-    yield peek("c2")
+    yield do.peek("c2")
 
 
 @CASES.case("scheduled-restart", AZURE, "SCH-1")
 def _through_a_restart() -> Steps:
     """Scheduled messages outlive a restart of the broker.
     The broker is killed while messages wait, and starts when one of them is due."""
-    down, up = restart()
+    down, up = do.restart()
     yield _schedules("c1", message("m1", "a"))
     yield _schedules("c1", message("m2", "b"), delay=_LATER)
     yield down
-    yield pass_time(_SOON)
+    yield do.pass_time(_SOON)
     yield up
-    yield peek("c2")
-    yield pass_time(_LATER)
-    yield take("c2", 5)
+    yield do.peek("c2")
+    yield do.pass_time(_LATER)
+    yield do.take("c2", 5)
 
 
 @CASES.case("scheduled-transaction", AZURE, "SCH-2", "SCH-3")
 def _in_a_transaction() -> Steps:
     """What a transaction schedules and cancels happens at its commit, or not at all."""
     yield _schedules("c1", message("m1", "a"), delay=_LATER)
-    yield begin("c1")
+    yield do.begin("c1")
     yield _schedules("c1", message("m2", "a"), delay=_LATER, txn=True)
     yield _cancels("c1", 0, txn=True)
-    yield peek("c2")
-    yield commit("c1")
-    yield peek("c2")
-    yield begin("c1")
+    yield do.peek("c2")
+    yield do.commit("c1")
+    yield do.peek("c2")
+    yield do.begin("c1")
     yield _schedules("c1", message("m3", "a"), delay=_LATER, txn=True)
-    yield rollback("c1")
-    yield pass_time(_LATER + SECOND)
-    yield take("c2", 5)
+    yield do.rollback("c1")
+    yield do.pass_time(_LATER + SECOND)
+    yield do.take("c2", 5)
 
 
 LEFTOVERS: Final = (Leftover(SCHEDULED, waits=True),)

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    AZURE,
-    HELD,
-    PARTITIONED,
-    abandon,
-    begin,
-    commit,
-    complete,
-    in_ended,
-    message,
-    partitions,
-    peek,
-    receive,
-    rollback,
-    send,
-)
+from partq.conformance.workload.cases.steps import AZURE, HELD, PARTITIONED, message, partitions
 from partq.conformance.workload.program import Step
 
 
 def _enlisted(id: str, key: str | None = "a", proc: str = "c1") -> Step:
-    return send(proc, message(id, key), txn=True)
+    return do.send(proc, message(id, key), txn=True)
 
 
 CASES: Final = Cases()
@@ -34,14 +20,14 @@ CASES: Final = Cases()
 @CASES.case("transaction-needs-a-key", PARTITIONED, "TXN-1")
 def _needs_a_key() -> Steps:
     """A keyless send in a transaction is refused."""
-    yield begin("c1")
+    yield do.begin("c1")
     yield _enlisted("keyless", None)
     yield _enlisted("keyed")
-    yield commit("c1")
-    yield begin("c2")
+    yield do.commit("c1")
+    yield do.begin("c2")
     yield _enlisted("alone", None, "c2")
-    yield rollback("c2")
-    yield peek("c3")
+    yield do.rollback("c2")
+    yield do.peek("c3")
 
 
 @CASES.case("transaction-of-one-key", PARTITIONED, "TXN-2")
@@ -49,61 +35,66 @@ def _one_key() -> Steps:
     """Sends of a second key in a transaction are refused, unless the keys share a partition.
     Of six other keys one at least is in another partition, in all likelihood."""
     others = [_enlisted(f"other {n}", f"k{n}") for n in range(6)]
-    known = [send("c2", message(f"known {key}", key)) for key in ("a", *(f"k{n}" for n in range(6)))]
-    steps = (begin("c1"), _enlisted("m1"), *others, _enlisted("m2"), commit("c1"))
-    return [*known, *steps, peek("c3"), receive("c3", 50)]
+    known = [do.send("c2", message(f"known {key}", key)) for key in ("a", *(f"k{n}" for n in range(6)))]
+    steps = (do.begin("c1"), _enlisted("m1"), *others, _enlisted("m2"), do.commit("c1"))
+    return [*known, *steps, do.peek("c3"), do.receive("c3", 50)]
 
 
 @CASES.case("transactional-sends", AZURE, "TXN-5")
 def _sends() -> Steps:
     """Sends are seen after their commit, and never after a rollback."""
-    yield begin("c1")
+    yield do.begin("c1")
     yield _enlisted("yes 1")
-    yield peek("c3", start="start")
+    yield do.peek("c3", start="start")
     yield _enlisted("yes 2")
-    yield receive("c3", 5)
-    yield commit("c1")
-    yield peek("c3", start="start")
-    yield begin("c1")
+    yield do.receive("c3", 5)
+    yield do.commit("c1")
+    yield do.peek("c3", start="start")
+    yield do.begin("c1")
     yield _enlisted("no 1")
     yield _enlisted("no 2")
-    yield peek("c3", start="start")
-    yield rollback("c1")
-    yield peek("c3", start="start")
-    yield begin("c2")
+    yield do.peek("c3", start="start")
+    yield do.rollback("c1")
+    yield do.peek("c3", start="start")
+    yield do.begin("c2")
     yield _enlisted("never", "a", "c2")
-    yield receive("c3", 5)
+    yield do.receive("c3", 5)
 
 
 @CASES.case("transactional-settlements", AZURE, "TXN-5", lock_duration=HELD)
 def _settlements() -> Steps:
     """Settlements count after their commit; after a rollback the same lock settles again.
     All of one key: completed and committed; completed and rolled back, and then settled all the same."""
-    yield from [send("c1", message(f"m{n}", "a")) for n in range(5)]
-    yield receive("c1", 5)
-    yield receive("c1", 5)
-    yield begin("c1")
-    yield complete("c1", 0, txn=True)
-    yield complete("c1", 0, txn=True)
-    yield receive("c2", 5)
-    yield commit("c1")
-    yield receive("c2", 5)
-    yield begin("c1")
-    yield complete("c1", 0, txn=True)
-    yield abandon("c1", 0, txn=True)
-    yield rollback("c1")
-    yield complete("c1", 0)
-    yield complete("c1", 0)
-    yield receive("c2", 5)
+    yield from [do.send("c1", message(f"m{n}", "a")) for n in range(5)]
+    yield do.receive("c1", 5)
+    yield do.receive("c1", 5)
+    yield do.begin("c1")
+    yield do.complete("c1", 0, txn=True)
+    yield do.complete("c1", 0, txn=True)
+    yield do.receive("c2", 5)
+    yield do.commit("c1")
+    yield do.receive("c2", 5)
+    yield do.begin("c1")
+    yield do.complete("c1", 0, txn=True)
+    yield do.abandon("c1", 0, txn=True)
+    yield do.rollback("c1")
+    yield do.complete("c1", 0)
+    yield do.complete("c1", 0)
+    yield do.receive("c2", 5)
 
 
 @CASES.case("transactional-receive-and-send", AZURE, "TXN-5", lock_duration=HELD)
 def _both() -> Steps:
     """A message is completed and another one sent, both or neither."""
-    for n, end in enumerate((commit, rollback)):
-        yield from [send("c1", message(f"in {n}", "a")), receive("c1", 1), begin("c1")]
-        yield from [complete("c1", 0, txn=True), _enlisted(f"out {n}"), end("c1"), peek("c2", start="start")]
-    yield receive("c2", 5)
+    for n, end in enumerate((do.commit, do.rollback)):
+        yield from [do.send("c1", message(f"in {n}", "a")), do.receive("c1", 1), do.begin("c1")]
+        yield from [
+            do.complete("c1", 0, txn=True),
+            _enlisted(f"out {n}"),
+            end("c1"),
+            do.peek("c2", start="start"),
+        ]
+    yield do.receive("c2", 5)
 
 
 @CASES.case("transactions-at-once", AZURE, "TXN-5", concurrent=True)
@@ -112,10 +103,13 @@ def _at_once() -> Steps:
     for n in range(3):
         for client, key in (("c1", "a"), ("c2", "b"), ("c3", "a")):
             name = f"{client} {n}"
-            yield from [begin(client), _enlisted(f"{name} first", key, client)]
-            yield from [_enlisted(f"{name} second", key, client), (rollback if n == 1 else commit)(client)]
-        yield peek("c4", start="start")
-    yield receive("c4", 50)
+            yield from [do.begin(client), _enlisted(f"{name} first", key, client)]
+            yield from [
+                _enlisted(f"{name} second", key, client),
+                (do.rollback if n == 1 else do.commit)(client),
+            ]
+        yield do.peek("c4", start="start")
+    yield do.receive("c4", 50)
 
 
 @CASES.case("transaction-settles-in-one-partition", PARTITIONED, "TXN-7", lock_duration=HELD)
@@ -123,11 +117,15 @@ def _across(profile: str) -> Steps:
     """Settling messages of a second partition in a transaction is refused.
     Receive enough messages that at least two come from different partitions."""
     count = 4 * partitions(profile)
-    sends = [send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
-    fetch = [receive("c2", count)] * 3
+    sends = [do.send("c1", message(f"m{n}", f"k{n}")) for n in range(count)]
+    fetch = [do.receive("c2", count)] * 3
     steps: list[Step] = []
-    for end in (commit, rollback, commit):
-        steps += [begin("c2"), *[complete("c2", 0, txn=True), complete("c2", 1, txn=True)] * 3, end("c2")]
+    for end in (do.commit, do.rollback, do.commit):
+        steps += [
+            do.begin("c2"),
+            *[do.complete("c2", 0, txn=True), do.complete("c2", 1, txn=True)] * 3,
+            end("c2"),
+        ]
     return [*sends, *fetch, *steps]
 
 
@@ -135,19 +133,26 @@ def _across(profile: str) -> Steps:
 def _pinned() -> Steps:
     """Messages of a key are together, sent in transactions or not."""
     for key in ("a", "b", "c"):
-        yield from [send("c2", message(f"{key} before", key)), begin("c1")]
-        yield from [_enlisted(f"{key} within", key), commit("c1"), send("c2", message(f"{key} after", key))]
-    yield from [peek("c3"), receive("c3", 20)]
+        yield from [do.send("c2", message(f"{key} before", key)), do.begin("c1")]
+        yield from [
+            _enlisted(f"{key} within", key),
+            do.commit("c1"),
+            do.send("c2", message(f"{key} after", key)),
+        ]
+    yield from [do.peek("c3"), do.receive("c3", 20)]
 
 
 @CASES.case("nothing-after-the-end", AZURE, "TXN-10")
 def _over() -> Steps:
     """What is asked for in a transaction after its commit or rollback is refused.
     After a commit and after a rollback: a send, a settlement, another commit and another rollback."""
-    steps = [send("c2", message("held", "a")), receive("c1")]
-    for end in (commit, rollback):
+    steps = [do.send("c2", message("held", "a")), do.receive("c1")]
+    for end in (do.commit, do.rollback):
         name = end("c1").op
-        steps += [begin("c1"), _enlisted(f"before the {name}"), end("c1")]
-        steps += [in_ended(send("c1", message(f"after the {name}", "a"))), in_ended(complete("c1", 0))]
-        steps += [in_ended(commit("c1")), in_ended(rollback("c1"))]
-    return [*steps, complete("c1", 0), peek("c2", start="start")]
+        steps += [do.begin("c1"), _enlisted(f"before the {name}"), end("c1")]
+        steps += [
+            do.in_ended(do.send("c1", message(f"after the {name}", "a"))),
+            do.in_ended(do.complete("c1", 0)),
+        ]
+        steps += [do.in_ended(do.commit("c1")), do.in_ended(do.rollback("c1"))]
+    return [*steps, do.complete("c1", 0), do.peek("c2", start="start")]
