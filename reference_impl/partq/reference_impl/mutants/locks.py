@@ -17,7 +17,7 @@ from ..settings import SECOND
 from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
-from .families import FEW, beside, complete, kept, locked, lose, on_refusal
+from .families import FEW, beside, changed, complete, kept, locked, lose, on_refusal
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -243,16 +243,11 @@ def abandoning_several_counts_one(self: FrontEnd, asked: Settlement, stored: Sto
     stored.count -= asked.action == "abandon" and stored.lock in asked.tokens[1:]
 
 
-@defect("RCV-9")
-class FailuresCountedTwice(Partition):
+@defect("RCV-9", "abandon", amid)
+def failures_counted_twice(self: Partition, stored: Stored) -> Frame:
     """A failed delivery, abandoned or run out, raises the delivery count by two."""
-
-    def abandon(self, stored: Stored) -> None:
-        stored.count += 1
-        super().abandon(stored)
-
-    def is_spent(self, stored: Stored) -> bool:
-        return self.most_tries is not None and stored.count >= 2 * self.most_tries
+    stored.count += 1
+    return changed(self, most_tries=self.most_tries and 2 * self.most_tries)
 
 
 @defect("RCV-9", "lapse", profile="azure-flat")
