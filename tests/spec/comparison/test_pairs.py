@@ -10,10 +10,12 @@ from test_tlc import needs_tlc
 
 from partq.model import machine
 from partq.model.delivery import norm as delivery
+from partq.model.edits import with_part
 from partq.model.locks.norm import takings
 from partq.model.rebalancing import norm as rebalancing
 from partq.model.settling import norm as settling
-from partq.model.state import Entry, State
+from partq.model.state import Entry, State, Txn
+from partq.model.transactions import commits
 from partq.model.transactions import norm as transactions
 from partq.spec import MODULES
 from partq.spec.comparison.equivalence import Difference
@@ -160,3 +162,22 @@ def test_an_explanation_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch
     found = histories("stale")
 
     assert (found.path[-1].observed.status, found.only) == ("error", "TLA+")
+
+
+def test_that_a_rollback_leaves_a_number_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rolled_back = commits.rolled_back
+
+    def leaves_out(state: State, txn: Txn) -> State:
+        after = rolled_back(state, txn)
+        for send in txn.sends:
+            part = after.parts[send.part]
+            after = with_part(after, send.part, part._replace(next=part.next + 1))
+        return after
+
+    assert histories("after a rollback").path == ()
+    monkeypatch.setattr(transactions, "rolled_back", leaves_out)
+
+    found = histories("after a rollback")
+
+    assert [step.action.op for step in found.path] == ["begin", "send", "rollback", "send"]
+    assert found.only == "TLA+", "the model accepts the next number no more"

@@ -226,6 +226,16 @@ PAIRS: Final[Mapping[str, Pair]] = {
             silent=("expire .*",),
         ),
         Pair(
+            "after a rollback",
+            "Two messages of one key, each sent in the transaction or not, are peeked at with their numbers.",
+            SpecScope(_AZURE, ("a", "a"), ("transaction", "peek"), partitions=1, clients=1, max_tries=0),
+            _model("a", "a", partitions=1, clients=1, operations=("peek", "transactions")),
+            Grade.BISIMILAR,
+            "the common form says nothing of a transaction",
+            dropped=("receive .*",),
+            left_out="locks",
+        ),
+        Pair(
             "keyless in a transaction",
             "A message without a key is refused in a transaction, or let pass until the commit.",
             SpecScope(_AZURE, ("-",), ("transaction", "stale"), clients=1, max_tries=1),

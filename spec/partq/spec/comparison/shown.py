@@ -52,11 +52,11 @@ class Reading:
         self._outbox = Scope(family, spec.partitions, spec.keys, operations=()).outbox
         self._partitioned = "partitioned" in spec.profile
         self._flows = "flows" in spec.profile
-        self._numbers = "numbers" in spec.profile and "transaction" not in spec.alphabet
+        self._numbers = "numbers" in spec.profile
 
     def shown(self, one: Instance, before: Function, after: Function) -> Shown | str:
-        """What a history shows of an instance of an action, between these states; `SILENT`: nothing. In a
-        transaction numbers are given at the commit, so that they are not shown where there are any."""
+        """What a history shows of an instance of an action, between these states; `SILENT`: nothing. What is
+        sent in a transaction may get its number later, so that no send there shows it."""
         asked, _, answered = LABELS[one.name].partition(" -> ")
         op, *words = asked.split()
         if op in INTERNAL:
@@ -96,7 +96,7 @@ class Reading:
         lock = _token(number, known["turn"], action.proc) if op == "receive" else None
         return Delivery(
             f"m{number}",
-            seq=seq if self._numbers else None,
+            seq=seq if self._numbers and num >= 0 else None,
             partition=part if self._partitioned and not self._flows else None,  # REB-15
             delivery_count=known["count"] if counted else None,
             lock=lock if action.mode == "peek_lock" else None,

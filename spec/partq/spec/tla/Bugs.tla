@@ -326,6 +326,23 @@ BugTxnCompleteFailsFirst(c, m, t) ==
     /\ Record(history, [ Said("txn complete", c, m, "refused") EXCEPT !.turn = t ])
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
 
+\* Refuses to roll back though nothing is down (ROUTE-7).
+BugRollbackFailsAlways ==
+    /\ Open
+    /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+    /\ Record(history, Said("rollback", NoClient, 0, "refused"))
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
+
+\* Settles in a transaction while the partition is down (ROUTE-8: no partition is up).
+BugTxnCompleteWhileDown(c, m, t) ==
+    /\ Open
+    /\ HeldBy(c, m, t)
+    /\ msg' = [ msg EXCEPT ![m].settling = TRUE, ![m].doubt = "no" ]
+    /\ txn' = [ txn EXCEPT !.part = msg[m].part ]
+    /\ Record([ history EXCEPT !.deal.settles = @ \cup {m}, !.lock[m][t] = "held" ],
+              [ Said("txn complete", c, m, "ok") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
 \* Commits the sends and forgets the settlements (TXN-5: all).
 BugCommittedSendsOnly(at) ==
     [ m \in Messages |->
