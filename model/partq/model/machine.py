@@ -118,7 +118,7 @@ def due_moves(state: State) -> list[Action]:
     return list(chain.from_iterable(moves(state) for moves in _DUE))
 
 
-def _of_client(mechanism: Mechanism, may_be_empty: bool) -> Mechanism:
+def _of_client(mechanism: Mechanism) -> Mechanism:
     """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -126,7 +126,7 @@ def _of_client(mechanism: Mechanism, may_be_empty: bool) -> Mechanism:
         if state.dead:
             if anywhere:
                 yield failure(GONE), routing.failed(state, action.messages)
-            if may_be_empty and (anywhere if seen is None else not seen.messages):
+            if action.op in _MAY_BE_EMPTY and (anywhere if seen is None else not seen.messages):
                 yield OK, state
             if requests.reaches_the_dead(state, action):
                 yield from mechanism(state, action, seen)
@@ -140,6 +140,9 @@ def _of_client(mechanism: Mechanism, may_be_empty: bool) -> Mechanism:
         yield from requests.turned_away(state, action, seen)
 
     return run
+
+
+_MAY_BE_EMPTY: Final = frozenset(name for name, op in OPS.items() if "max" in op.args)
 
 
 def _of_situation(op: str) -> Mechanism:
@@ -174,9 +177,7 @@ _DUE: Final = [norm.due_moves for norm in _NORMS if hasattr(norm, "due_moves")]
 _CLIENT_OPS: Final = _joined("CLIENT_OPS")
 _IN_TRANSACTION: Final = _joined("IN_TRANSACTION")
 _WITH_FLOWS: Final = _joined("WITH_FLOWS")
-_TABLE: Final = _joined("BROKER_OPS") | {
-    op: _of_client(_of_situation(op), may_be_empty="max" in OPS[op].args) for op in _CLIENT_OPS
-}
+_TABLE: Final = _joined("BROKER_OPS") | {op: _of_client(_of_situation(op)) for op in _CLIENT_OPS}
 
 OPERATIONS: Final = frozenset(_TABLE)
 """What is modelled."""
