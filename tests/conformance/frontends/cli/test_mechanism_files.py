@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from partq.conformance.frontends.cli.mechanism_files import files_of
+from partq.conformance.frontends.cli.explain import files_of
 from partq.conformance.of_mechanisms import FOLDERS
 from partq.model import mechanisms
 from partq.model.requirements import catalogue

@@ -63,13 +63,9 @@ PERIOD: Final = 10.0
 """Seconds between two lines of progress, where standard error is no terminal."""
 
 
-NEEDED: Final = ("pyspark", "pyarrow", "pandas")
-"""The packages of the extra ``spark``."""
-
-
 def check_extra() -> None:
-    """End with one line unless the extra ``spark`` is installed."""
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
+    """End with one line unless the packages of the extra ``spark`` are installed."""
+    if missing := [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]:
         fail(f"{' and '.join(missing)} not installed: pip install 'partq[spark]'")
 
 
@@ -118,9 +114,8 @@ def done(
             display.bar.stop()
             yield finished
     except KeyboardInterrupt:
-        stored = display.stored
-        text = f"{stored:,} of {plural(plan.traces, 'trace')} are stored; {GO_ON}"
-        note(text if stored else "nothing is stored yet")
+        text = f"{display.stored:,} of {plural(plan.traces, 'trace')} are stored; {GO_ON}"
+        note(text if display.stored else "nothing is stored yet")
         raise
     finally:
         display.bar.stop()
@@ -154,7 +149,7 @@ class Display:
     def starting(self, state: CampaignState) -> None:
         """Spark is started."""
         if console.is_terminal:
-            self.task = self.bar.add_task("starting Spark", total=self.total, **_fields(state))
+            self.task = self.bar.add_task("starting Spark", total=self.total, **self._fields(state))
             self.bar.start()
         else:
             self.lines.say("starting Spark")
@@ -163,23 +158,21 @@ class Display:
         """So far it is."""
         self.stored = state.stored
         if console.is_terminal:
-            self.bar.update(self.task, description=state.doing or "traces", **_fields(state))
+            self.bar.update(self.task, description=state.doing or "traces", **self._fields(state))
         else:
             traces = f"{state.traces:,} of {plural(self.total, 'trace')}"
-            rate = state.doing or f"{_rate(state)} traces/s"
+            rate = state.doing or f"{rate_in_words(state.rate)} traces/s"
             self.lines.say_if_due(f"{traces}, {plural(state.violations, 'violation')}, {rate}")
 
-
-def _fields(state: CampaignState) -> dict[str, Any]:
-    return {"completed": state.traces, "bad": f"{state.violations:,}", "rate": _rate(state)}
-
-
-def _rate(state: CampaignState) -> str:
-    return rate_in_words(state.rate) if state.rate else "-"
+    def _fields(self, state: CampaignState) -> dict[str, Any]:
+        rate = rate_in_words(state.rate)
+        return {"completed": state.traces, "bad": f"{state.violations:,}", "rate": rate}
 
 
-def rate_in_words(rate: float) -> str:
-    """Traces a second: of a live broker less than one."""
+def rate_in_words(rate: float | None) -> str:
+    """Traces a second, of a live broker less than one; ``-`` where that is not known."""
+    if not rate:
+        return "-"
     return f"{rate:,.0f}" if rate >= SLOW else f"{rate:.2g}"
 
 

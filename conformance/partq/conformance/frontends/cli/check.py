@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -80,15 +79,25 @@ def check(
         searched = {one.name: _judged(one, asked) for one in result.judged} if order else {}
     besides = (*_rejections(result, searched, known is not None), *result.besides)
     document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
-    evidence = partial(_evidence, result)
-    told = Told(evidence, partial(_again, profile))
+
+    def evidence(under: str, finding: Finding) -> tuple[str, History] | None:
+        seen = result.seen(under, finding)
+        return None if seen is None else (seen.name, seen.history)
+
+    def place(under: str, candidates: tuple[str, ...]) -> str:
+        seen = result.suspected(under, candidates)
+        return "" if seen is None else seen.name
+
+    def again(under: str, finding: Finding, file: str) -> str:
+        return shlex.join(["partq", "check", file, *(("--profile", profile) if profile else ())])
+
+    told = Told(evidence, again)
     publish(document, result.verdicts, strict, matched, told, xml)
     if format is Format.JSON:
         shown = {**document, **came_about(result.done, result.judging)}
         print_json({**shown, "exact": searched} if order else shown)
     else:
         detail = Detail.of(verbose, whole_catalogue)
-        place = partial(_place, result)
         show_verdicts(result.broker, result.verdicts, detail, evidence, place, matched, besides)
         for one in result.judged if order else ():
             _show_judged(one.name, searched[one.name], one.history)
@@ -106,23 +115,6 @@ def _rejections(
         told = baseline and any(verdict.findings for verdict in one.verdicts.values())
         if one.name in searched and searched[one.name]["judgement"] == "rejected" and not told:
             yield Exit.VIOLATED, f"the exact judge rejects {one.name}"
-
-
-def _evidence(result: Result, profile: str, finding: Finding) -> tuple[str, History] | None:
-    """The file that the profile's finding comes from, and its history."""
-    seen = result.seen(profile, finding)
-    return None if seen is None else (seen.name, seen.history)
-
-
-def _place(result: Result, profile: str, candidates: tuple[str, ...]) -> str:
-    """The first file of the profile in which one of these rules certainly is violated."""
-    seen = result.suspected(profile, candidates)
-    return "" if seen is None else seen.name
-
-
-def _again(profile: str | None, under: str, finding: Finding, file: str) -> str:
-    """The command that judges the file again."""
-    return shlex.join(["partq", "check", file, *(("--profile", profile) if profile else ())])
 
 
 LONG: Final = 1_000
@@ -191,43 +183,27 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
 
 
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
-    from partq.conformance.history.codec import HistoryError
+    """The histories by file, those of standard input by ``-``; ends with one line where one is none."""
+    from partq.conformance.history.codec import HistoryError, read_history, read_stream
+    from partq.conformance.history.gaps import missing_records
 
     under = None if profile is None else known_profile(profile).name
     found = {}
     try:
         for file in files:
             if file.is_dir():
-                fail(f"{file} is a folder: give its files, such as {_inside(file)}")
-            history = _read(file)
-            _warn_of_gaps(file, history)
+                inside = next(iter(sorted(file.glob("histories/*/*.ndjson"))), file / "any").parent
+                fail(f"{file} is a folder: give its files, such as {inside / '*.ndjson'}")
+            stdin = str(file) == "-"
+            history = read_stream(sys.stdin.buffer, "standard input") if stdin else read_history(file)
+            if missing := missing_records(history):
+                note(f"partq: warning: {file}: {missing}")
             if under is not None:
                 history = replace(history, header=replace(history.header, profile=under))
             found[str(file)] = history
     except HistoryError as error:
         fail(_no_history(Path(error.file)) or str(error))
     return found
-
-
-def _read(file: Path) -> History:
-    """The history in the file, or on standard input. Raises `HistoryError`."""
-    from partq.conformance.history.codec import read_history, read_stream
-
-    return read_stream(sys.stdin.buffer, "standard input") if str(file) == "-" else read_history(file)
-
-
-def _inside(folder: Path) -> str:
-    """Which files of the folder are histories."""
-    nested = next(iter(sorted(folder.glob("histories/*/*.ndjson"))), None)
-    return str(folder / "*.ndjson" if nested is None else nested.parent / "*.ndjson")
-
-
-def _warn_of_gaps(file: Path, history: History) -> None:
-    """Say which record numbers are missing."""
-    from partq.conformance.history.gaps import missing_records
-
-    if missing := missing_records(history):
-        note(f"partq: warning: {file}: {missing}")
 
 
 OTHERS: Final = {

@@ -7,7 +7,8 @@ Everything a broker or file says is printed without markup.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
@@ -16,6 +17,7 @@ import typer
 from rich.text import Text
 
 from partq.conformance.adapters.names import BROKERS as BROKERS
+from partq.conformance.adapters.names import public_name as public_name
 from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import note as note
 from partq.conformance.frontends.cli.streams import output as output
@@ -60,6 +62,15 @@ def fail(message: str) -> NoReturn:
     raise UserError(message)
 
 
+@contextmanager
+def failing(file: object) -> Iterator[None]:
+    """End with one line where the system refuses a file: the one that it names, else this one."""
+    try:
+        yield
+    except OSError as error:
+        fail(f"{error.filename or file}: {error.strerror or error}")
+
+
 def opened(name: str) -> Broker:
     """The broker of that name. Raises `UnknownBroker`."""
     from partq.conformance.adapters import open_broker
@@ -74,6 +85,13 @@ def opened_as(name: str, profile: str) -> Broker:
     return target
 
 
+def is_live(broker: Broker) -> bool:
+    """Whether what a program shows takes its time, and need not be the same each time."""
+    from partq.conformance.adapters import SimulatedBroker
+
+    return not isinstance(broker, SimulatedBroker)
+
+
 def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """The profiles to run under: those asked for, else the one the broker claims, else all it can take.
 
@@ -81,26 +99,17 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(known_profile(word).name for word in asked or ()))
     target = opened(broker)
-    _warn_of_near_misses(target)
-    from partq.conformance.adapters import claimed_profiles, public_name, refuse_unwritten
+    from partq.conformance.adapters import claimed_profiles, near_misses, refuse_unwritten
 
+    for text in near_misses(target):  # what a broker lacks makes rules not applicable, silently
+        note(f"partq: warning: {text}")
     if names:
         refuse_unwritten(target, names)
         return names
-    claimed = claimed_profiles(target)
-    if claimed:
+    if claimed := claimed_profiles(target):
         return claimed
-    text = f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one"
-    note(text)
+    note(f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one")
     return tuple(PROFILES)
-
-
-def _warn_of_near_misses(broker: Broker) -> None:
-    """Say which methods may be misspelt: what a broker lacks makes rules not applicable, silently."""
-    from partq.conformance.adapters import near_misses
-
-    for text in near_misses(broker):
-        note(f"partq: warning: {text}")
 
 
 def known_profile(word: str) -> Profile:
@@ -113,13 +122,15 @@ def print_json(document: Mapping[str, Any]) -> None:
     say(json.dumps(document, indent=1))
 
 
-REQUIRE_HELP: Final = (
-    "End with exit code 3 unless this rule (its ID), or this share of the rules that bind (such as 90%), was "
-    "exercised; may be repeated."
-)
-
-Require = Annotated[list[str] | None, typer.Option("--require", metavar="ID|N%", help=REQUIRE_HELP)]
-"""The option of every command that judges."""
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="ID|N%",
+        help="End with exit code 3 unless this rule (its ID), or this share of the rules that bind (such as "
+        "90%), was exercised; may be repeated.",
+    ),
+]
 
 OPEN_HELP: Final = (
     "Of the traces or programs that exercise a rule, this share may be left undecided, and the rule passes; "

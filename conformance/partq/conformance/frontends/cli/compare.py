@@ -16,12 +16,14 @@ from partq.conformance.frontends.cli.common import (
     CODE_STYLES,
     Format,
     fail,
+    failing,
     known_profile,
     note,
     output,
     print_json,
     printable,
     profiles_for,
+    public_name,
     say,
 )
 from partq.conformance.frontends.cli.listing import complete_broker
@@ -115,10 +117,8 @@ def _is_stored(source: str) -> bool:
 
 
 def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
-    try:
+    with failing(source):
         columns = columns_in(Path(source))
-    except OSError as error:
-        fail(f"{error.filename or source}: {error.strerror or error}")
     names = [known_profile(word).name for word in asked or ()]
     found = tuple(column for column in columns if not names or column.profile in names)
     return found or fail(f"{source} has no verdicts under {', '.join(asked or ())}")
@@ -127,8 +127,6 @@ def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
 def _run(
     source: str, profiles: Sequence[str], programs: int | None, seed: int, strict: bool
 ) -> tuple[Column, ...]:
-    from partq.conformance.adapters import public_name
-
     name = public_name(source)
     note(f"running {name}")
     return columns_of(name, name, verdicts_by_run(source, profiles, programs, seed, strict))

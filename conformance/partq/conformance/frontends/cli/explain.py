@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,7 +15,6 @@ import typer
 
 from partq.conformance.frontends.cli.common import fail, output
 from partq.conformance.frontends.cli.listing import Kind, completing
-from partq.conformance.frontends.cli.mechanism_files import files_of
 
 if TYPE_CHECKING:
     from partq.conformance.screens.protocol import Screen
@@ -130,18 +130,15 @@ def _print_facts(name: str, title: str, text: str, facts: Mapping[str, Sequence[
 
 
 def _facts(requirement: Requirement) -> dict[str, list[str]]:
-    from partq.conformance.adapters.mutants import MUTANTS
+    from partq.conformance.frontends.api import Explanation
     from partq.conformance.screens.registry import ALL
-    from partq.conformance.workload.cases.table import ALL_CASES
     from partq.model import clauses, departures
     from partq.model.requirements import contradictions
 
     screens = [screen for screen in ALL if requirement.id in screen.requirements]
-    cases = [case for case in ALL_CASES.values() if requirement.id in case.requirements]
-    mutants = [name for name, mutant in MUTANTS.items() if mutant.breaks == requirement.id]
-    own = f"/{requirement.mechanism}/"
+    about, own = Explanation(requirement), f"/{requirement.mechanism}/"
     return {
-        "profiles": [", ".join(_profiles(requirement))],
+        "profiles": [", ".join(about.profiles)],
         "sources": list(_sources(requirement)),
         "reading": [requirement.reading] if requirement.reading else [],
         "not settled": [requirement.open_question] if requirement.open_question else [],
@@ -151,13 +148,13 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
             if requirement.id in one.requirements
         ],
         f"mechanism {requirement.mechanism}": list(files_of(requirement.mechanism)),
-        "clauses": [_clause(name) for name in clauses.of(requirement.id)] or ["none"],
+        "clauses": [_at(_clause(name)) for name in clauses.of(requirement.id)] or ["none"],
         "deviations": sorted(
             map(_at, departures.of(requirement.id)), key=lambda place: (own not in place, place)
         ),
         "screens": [f"{_place(one.check)} {one.name}" for one in screens] or ["none: not implemented"],
-        "cases": [", ".join(case.name for case in cases) or "none"],
-        "mutants": [", ".join(mutants) or "none"],
+        "cases": [", ".join(about.cases) or "none"],
+        "mutants": [", ".join(about.mutants) or "none"],
         "blind spots": list(_blind_spots(requirement.id, screens)),
         "TLA+": list(_property(requirement.id)),
     }
@@ -197,19 +194,15 @@ def _sources(requirement: Requirement) -> Iterator[str]:
             yield family.pages[ground.page]
 
 
-def _profiles(requirement: Requirement) -> list[str]:
-    from partq.model.profiles import PROFILES, requirements_of
-
-    return [name for name in PROFILES if requirement.id in requirements_of(name)]
-
-
-def _clause(name: str) -> str:
-    """Such as ``partq/model/routing/norm.py:199 _kinds``, of the clause ``routing.norm._kinds``."""
+def _clause(name: str) -> Callable[..., object]:
+    """The function of a clause such as ``routing.norm._kinds``."""
     module, _, function = name.rpartition(".")
-    return _at(getattr(importlib.import_module(f"partq.model.{module}"), function))
+    clause: Callable[..., object] = getattr(importlib.import_module(f"partq.model.{module}"), function)
+    return clause
 
 
 def _at(function: Callable[..., object]) -> str:
+    """Such as ``partq/model/routing/norm.py:199 _kinds``."""
     return f"{_place(function)} {function.__name__}"
 
 
@@ -229,3 +222,33 @@ def _blind_spots(requirement: str, screens: Sequence[Screen]) -> Iterator[str]:
     yield from (*named, *general)
     if rest := len(spots) - len(named) - len(general):
         yield f"({rest} more of the same screens name other rules only)"
+
+
+# --- the map of a mechanism: files of its name, all over the project -----------------------------------
+
+_PLACES: Final = (
+    "partq/model/{name}/rules.toml",
+    "partq/model/{name}/[a-z]*.py",
+    "partq/conformance/mechanisms/{name}/[a-z]*.py",
+    "partq/conformance/workload/operations/{name}.py",
+    "partq/reference_impl/{name}.py",
+    "partq/reference_impl/mutants/{name}.py",
+    "partq/spec/tla/{Name}.tla",
+    "docs/rules/{name}.md",
+    "tests/corpus/{name}/*.toml",
+)
+"""Where files of a mechanism's name are, in the order of the map; documents and tests in a checkout only."""
+
+
+def files_of(mechanism: str) -> tuple[str, ...]:
+    """Files that exist: those of the packages from ``partq`` on, others from the project's root on."""
+    packages = sorted({_root(top) for top in ("model", "conformance", "reference_impl", "spec")})
+    roots = (*packages, _root("model").parent)
+    names = (place.format(name=mechanism, Name=mechanism.capitalize()) for place in _PLACES)
+    found = (file.relative_to(root) for name in names for root in roots for file in sorted(root.glob(name)))
+    return tuple(file.as_posix() for file in found)
+
+
+def _root(top: str) -> Path:
+    """The folder that the package ``partq`` with this part of it is in."""
+    return Path(str(resources.files(f"partq.{top}"))).parents[1]

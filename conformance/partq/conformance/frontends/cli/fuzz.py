@@ -36,11 +36,13 @@ from partq.conformance.frontends.cli.common import (
     conclude,
     fail,
     focus_of,
+    is_live,
     note,
     opened,
     print_json,
     printable,
     profiles_for,
+    public_name,
     requirements_to_meet,
     say,
     share_left_open,
@@ -108,14 +110,13 @@ def fuzz(
     if traces is None or out is None:
         fail("a campaign needs --traces and --out; --trace N runs one trace of it")
     check_extra()
-    from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 
     wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
     known, xml = baseline_of(baseline, write_baseline), new_file(junit)
     focus = focus_of(rule, exclude)
     target = opened(broker)
-    chunk = CHUNK if isinstance(target, SimulatedBroker) else LIVE_CHUNK
+    chunk = LIVE_CHUNK if is_live(target) else CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact, trace_timeout)
     share = share_left_open(open)
     with done(plan, out, master, resume, wave, strict, share, break_lock) as campaign:
@@ -129,7 +130,8 @@ def fuzz(
             | {"--baseline": known and known.shown, "--rule": rule, "--exclude": exclude}
         )
         undecided = {"count": campaign.totals.open, "first": list(_undecided(campaign, broker))}
-        campaign.conclude({**_said(document), "options": options, "undecided_traces": undecided})
+        ended = {name: said for name, said in document.items() if name in ("exit", "conclusion", "baseline")}
+        campaign.conclude({**ended, "options": options, "undecided_traces": undecided})
         examples = _examples(campaign, broker, focus)
     told = Told(_evidence(examples), partial(_again, shown, out, examples))
     publish(document, results, strict, matched, told, xml)
@@ -138,16 +140,11 @@ def fuzz(
     else:
         shrunk = _shrunk(results, examples)
         show_verdicts(shown, shrunk, Detail(verbose), _evidence(examples), known=matched, besides=besides)
-        _show(campaign, shown, out, examples, verbose)
+        _show(campaign, shown, examples, verbose)
         _show_undecided(undecided)
         say(stored_line(out))
         conclude(results, strict, besides, matched)
     raise typer.Exit(document["exit"])
-
-
-def _said(document: Mapping[str, Any]) -> dict[str, Any]:
-    """How the command ends, without the verdicts."""
-    return {name: document[name] for name in ("exit", "conclusion", "baseline") if name in document}
 
 
 def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExample]:
@@ -193,10 +190,10 @@ def _figures(
     }
 
 
-def _show(
-    campaign: Campaign, broker: str, out: str, examples: Sequence[StoredExample], verbose: bool
-) -> None:
+def _show(campaign: Campaign, broker: str, examples: Sequence[StoredExample], verbose: bool) -> None:
     """Print a campaign's figures, and where its files are."""
+    from partq.conformance.evaluation.counterexample import replay_command
+
     totals = campaign.totals
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
     rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
@@ -206,7 +203,7 @@ def _show(
         say(f"{name}: {text}")
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples:
-        say(printable(f"counterexample {example.place} ({_replay(broker, example)})"))
+        say(printable(f"counterexample {example.place} ({replay_command(example.place, broker)})"))
 
 
 def _show_undecided(undecided: Mapping[str, Any]) -> None:
@@ -218,19 +215,15 @@ def _show_undecided(undecided: Mapping[str, Any]) -> None:
         say(f"undecided: {undecided['count']:,} traces in all; more in campaign.json and in the report")
 
 
-def _replay(broker: str, example: StoredExample) -> str:
-    from partq.conformance.evaluation.counterexample import replay_command
-
-    return replay_command(example.place, broker)
-
-
 def _again(
     broker: str, out: str, examples: Sequence[StoredExample], profile: str, finding: Finding, place: str
 ) -> str:
     """The command that replays the finding's counterexample, or else shows what there is of it."""
+    from partq.conformance.evaluation.counterexample import replay_command
+
     cause = (finding.requirement, finding.key)
-    replays = (_replay(broker, one) for one in examples if (one.requirement, one.key) == cause)
-    return next(replays, shlex.join(["partq", "report", out]))
+    places = (one.place for one in examples if (one.requirement, one.key) == cause)
+    return next((replay_command(one, broker) for one in places), shlex.join(["partq", "report", out]))
 
 
 def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) -> dict[str, Verdicts]:

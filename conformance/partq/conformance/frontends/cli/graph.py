@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from partq.conformance.frontends.cli.common import fail, say
+from partq.conformance.frontends.cli.common import fail, failing, say
 
 
 class Drawing(StrEnum):
@@ -36,10 +36,8 @@ def graph(
     if out is None:
         say(text.rstrip("\n"))
         return
-    try:
+    with failing(out):
         out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"{out}: {error.strerror}")
     say(f"{out}: {len(found)} states, {found.number_of_edges()} arrows")
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from partq.conformance.frontends import settings
-from partq.conformance.frontends.cli.common import fail, known_profile, printable, say
+from partq.conformance.frontends.cli.common import fail, failing, known_profile, printable, say
 from partq.conformance.frontends.cli.profile import LIKE, begun, profile_name
 from partq.conformance.history.codec_profiles import SUFFIX
 
@@ -48,15 +48,13 @@ def init(
     Nothing is overwritten."""
     if profile is not None:
         profile = profile_name(profile)
-    try:
+    with failing(folder):
         table = _with_table(folder / settings.FILE, profile)
         for file, source in FILES.items():
             say(printable(_written(folder / file, _text(source, profile))))
         if profile is not None:
             say(printable(_written(folder / f"{profile}{SUFFIX}", begun(profile, known_profile(LIKE)))))
         say(printable(_appended(folder / settings.FILE, table)))
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
     say("\nnext:" + "".join(f"\n  {line}" for line in _next(folder)))
 
 

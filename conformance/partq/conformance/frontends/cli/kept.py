@@ -1,16 +1,22 @@
-"""What ``partq run --out`` leaves in its folder, and the lines about it."""
+"""What ``partq run --out`` leaves in its folder, and the lines about it; where the run is interrupted, of the
+runs that have ended."""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from partq.conformance.frontends.cli.common import note, opened
-from partq.conformance.verdict import ambiguities
+from partq.conformance.frontends.cli.common import conclude, note, opened, public_name
+from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.verdict import FILE, Exit, ambiguities, merge, plural, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import StoredFile, Target
@@ -20,8 +26,6 @@ if TYPE_CHECKING:
 
 def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -> Iterator[str]:
     """Where everything is and what can be done with it, in lines. ``found``: whether there was anything."""
-    from partq.conformance.verdict import FILE
-
     for one in stored:
         yield f"{one.what} {one.path}, {one.size} ({one.command})"
     if out is not None:
@@ -40,9 +44,8 @@ def store(
     """Write ``verdicts.json``, and a program of each cause in each profile, and of each set of rules of which
     one is violated. ``seconds``: how long those of a live broker are shrunk in all."""
     from partq.conformance.evaluation.keeping import keep_example, keep_program
-    from partq.conformance.verdict import FILE
 
-    (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _write_verdicts(out, document)
     stored = []
     end = monotonic() + seconds
     for profile, result in results.items():
@@ -60,3 +63,66 @@ def store(
             if candidates not in shown and (seen := result.evidence_of(candidates)) is not None:
                 stored.append(keep_program(out, profile, broker, opened(broker), seen, candidates))
     return stored
+
+
+def _write_verdicts(out: Target, document: Mapping[str, Any]) -> None:
+    (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def file_name(run: str) -> str:
+    """The run's name, as that of a file."""
+    return re.sub(r"[^\w.-]+", "-", run)
+
+
+# --- interrupted --------------------------------------------------------------------------------------
+
+Ended = dict[str, list["Run"]]
+"""The runs that have ended, by profile."""
+
+
+@contextmanager
+def kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
+    """Where the runs that have ended are put, by profile. At an interrupt inside, or SIGTERM, ``tell``
+    is called with them."""
+    ended: Ended = {}
+    mine = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if mine else None
+    try:
+        yield ended
+    except KeyboardInterrupt:
+        tell({name: runs for name, runs in ended.items() if runs})
+        raise
+    finally:
+        if mine:
+            signal.signal(signal.SIGTERM, before)
+
+
+def tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | None, ended: Ended) -> None:
+    """Store what is known of the runs that have ended, unshrunk, and say it in that detail."""
+    if not ended:
+        note("no run had been judged yet: there are no verdicts")
+        return
+    name, number = public_name(broker), plural(sum(map(len, ended.values())), "run")
+    verdicts = {profile: merge(run.verdicts for run in runs) for profile, runs in ended.items()}
+    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number}")]
+    if out is not None:  # first: who hears of it may have ended, too
+        _write_verdicts(out, verdicts_document(name, verdicts, strict, besides))
+        _write_programs(out, ended)
+        note(f"the verdicts of the {number} so far are in {out.shown / FILE}")
+    if detail is not None:
+        show_verdicts(name, verdicts, detail, evidence_in(ended))
+        conclude(verdicts, strict, besides)
+
+
+def _write_programs(out: Target, ended: Ended) -> None:
+    """The programs of the runs that violated something."""
+    from partq.conformance.evaluation.keeping import PROGRAMS
+    from partq.conformance.workload.program import dumps
+
+    for name, runs in ended.items():
+        folder = out.place / PROGRAMS / name
+        for run in runs:
+            if run.findings or ambiguities(run.verdicts):
+                folder.mkdir(parents=True, exist_ok=True)
+                file = folder / f"{file_name(run.name)}.json"
+                file.write_text(dumps(run.program) + "\n", encoding="utf-8")

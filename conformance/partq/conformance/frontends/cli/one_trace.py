@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 
-from partq.conformance.frontends.cli.common import Format, conclude, fail, opened, print_json, printable, say
+from partq.conformance.frontends.cli.common import (
+    Format,
+    conclude,
+    fail,
+    failing,
+    is_live,
+    opened,
+    print_json,
+    printable,
+    public_name,
+    say,
+)
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
 from partq.conformance.verdict import plural, verdicts_document
 
@@ -70,7 +81,6 @@ def run_trace(
 ) -> NoReturn:
     """Run it, judge it, print what there is to say of it, and store program and history in the folder.
     ``limit``: the seconds that a simulated broker may take; 0: as many as it takes."""
-    from partq.conformance.adapters import SimulatedBroker, public_name
     from partq.conformance.evaluation.decision import Decider, Exactness
     from partq.conformance.evaluation.suite import NamedProgram, Run, histories
     from partq.conformance.frontends.campaign.limits import each_within
@@ -80,7 +90,7 @@ def run_trace(
     broker, name = opened(trace.broker), f"trace {trace.number}"
     program = trace.program(broker)
     ending = histories(broker, trace.profile, [NamedProgram(name, program)])
-    ((_, history),) = each_within(limit if isinstance(broker, SimulatedBroker) else 0.0, ending)
+    ((_, history),) = each_within(0.0 if is_live(broker) else limit, ending)
     stored = _stored(out, program, history)
     decision = Decider(Exactness(nodes=NODES, again=AGAIN)).decide(history)
     verdicts = verdicts_of(decision, trace.profile, ALL, history.header.lacks)
@@ -121,10 +131,8 @@ def _stored(out: str | None, program: Program, history: History) -> str:
     if out is None:
         return ""
     folder = Path(out)
-    try:
+    with failing(out):
         folder.mkdir(parents=True)
         (folder / PROGRAM).write_text(dumps(program) + "\n", encoding="utf-8")
         write_history(folder / HISTORY, history)
-    except OSError as error:
-        fail(f"{error.filename or out}: {error.strerror}")
     return f"{folder / PROGRAM} and {folder / HISTORY} (partq check {folder / HISTORY})"

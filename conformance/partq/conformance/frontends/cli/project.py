@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends import baseline_file
-from partq.conformance.frontends.cli.common import fail, note
+from partq.conformance.frontends.cli.common import fail, is_live, note, public_name
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
 from partq.conformance.frontends.toml_tables import decoded
 from partq.conformance.verdict import (
@@ -51,8 +50,7 @@ def settings_for(broker: str | None) -> Settings:
     found = settings_near(Path.cwd())
     applying = found.of(broker)
     if found is not NOTHING and applying.file is None:
-        text = f"partq: {found.file}: {TABLE} is about {public_name(found.broker or '')}: not used"
-        note(text)
+        note(f"partq: {found.file}: {TABLE} is about {public_name(found.broker or '')}: not used")
     return applying
 
 
@@ -75,9 +73,7 @@ class Baseline(NamedTuple):
 
     def of(self, broker: Broker) -> Baseline:
         """For runs of that broker: those of a live one are never the same."""
-        from partq.conformance.adapters import SimulatedBroker
-
-        return self._replace(sometimes=not isinstance(broker, SimulatedBroker))
+        return self._replace(sometimes=is_live(broker))
 
     def matched(self, results: Mapping[str, Verdicts], whole: bool, strict: bool) -> Matched:
         """The verdicts against it, and against what was appended to it."""
@@ -102,7 +98,10 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
     """The baseline to hold verdicts against; ends with one line where it can't be read."""
     if asked and new:
         fail("give --baseline or --write-baseline, which reads the file, too")
-    shown = new or asked or _relative(settings.baseline)
+    here, settled = Path.cwd(), settings.baseline
+    if settled and settled.is_relative_to(here):
+        settled = settled.relative_to(here)
+    shown = new or asked or settled
     if shown is None:
         return None
     if new and not new.exists():
@@ -132,9 +131,3 @@ def held(
     if matched:
         document["baseline"] = matched_to_plain(matched, str(known.shown) if known else "")
     return document, matched
-
-
-def _relative(file: Path | None) -> Path | None:
-    """The file as it may be typed in the current folder."""
-    here = Path.cwd()
-    return file.relative_to(here) if file and file.is_relative_to(here) else file

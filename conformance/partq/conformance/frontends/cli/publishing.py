@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from partq.conformance.frontends.cli import github
-from partq.conformance.frontends.cli.common import fail
+from partq.conformance.frontends.cli.common import failing
 from partq.conformance.frontends.cli.junit import junit
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.rule_times import RuleTimes
@@ -52,11 +52,9 @@ def new_file(file: Path | None) -> NewFile | None:
     with one line where that can't be."""
     if file is None:
         return None
-    try:
+    with failing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.open("a").close()
-    except OSError as error:
-        fail(f"{file}: {error.strerror}")
     return NewFile(file.absolute(), RuleTimes())
 
 

@@ -17,14 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from partq.conformance.frontends.cli.campaigns import at_hand
-from partq.conformance.frontends.cli.common import Format, fail, opened, output, print_json, printable, say
+from partq.conformance.frontends.cli.common import (
+    Format,
+    fail,
+    is_live,
+    opened,
+    output,
+    print_json,
+    printable,
+    public_name,
+    say,
+)
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
 from partq.conformance.verdict import (
     ASSUMED,
     MISS,
     Exit,
-    Finding,
     Recurrence,
     Status,
     Verdicts,
@@ -59,7 +68,7 @@ OF_ANY_REQUIREMENT: Final = {
 """The word where no rule was: the file is a mere program."""
 
 _NEWS: Final = {Status.VIOLATED: 0, Status.UNKNOWN: 1}
-"""What of several rules comes first."""
+"""Of several rules the one whose verdict answers: one that is violated, else one that is undecided."""
 
 UNSEEN: Final = "NOT SEEN AGAIN"
 """The word where nothing was found, and may be the next time."""
@@ -94,26 +103,24 @@ def replay(
     FIXED: the rule was exercised and held; on a live broker in so many tries that a miss would be
     improbable, at the rate at which it was seen. Otherwise the reason is printed.
     """
-    from partq.conformance.adapters import public_name
-
     with at_hand(file) as (there, *_):
         stored = read_replayable(there)
     name = broker or _named_in(file, stored)
-    live = _is_live(name)
+    live = is_live(opened(name))
     rate = stored.seen or ASSUMED
     times = tries or (rate.needed if live else 1)
     done = _runs(name, stored, times, live)
     verdicts = merge(run.verdicts for run in done)
-    rule = _telling(verdicts, stored.requirements)
+    news = {id: _NEWS.get(verdicts[id].status, len(_NEWS)) for id in stored.requirements}
+    rule = min(news, key=news.__getitem__, default=None)  # None: a mere program
     code, word, reason = _answer(verdicts, rule)
     if rule is not None and verdicts[rule].status is Status.NOT_EXERCISED:
         reason = f": {_IDLE} {_asking(name, stored.program.profile, rule)}"
     if code == Exit.VIOLATED and live:
         reason += f" ({sum(_shows(run, stored.requirements) for run in done)} of {times} tries)"
     if code == Exit.CONFORMANT and (live or times > 1):
-        reason = (
-            f" (not seen in {times} {'try' if times == 1 else 'tries'}{_miss(rate, stored, times, live)})"
-        )
+        miss = _miss(rate, stored, times) if live else ""
+        reason = f" (not seen in {times} {'try' if times == 1 else 'tries'}{miss})"
     if code == Exit.CONFORMANT and live and times < rate.needed:
         code, word = Exit.INCONCLUSIVE, UNSEEN
         reason += f": {rate.needed} clean tries are needed to say that it is fixed"
@@ -132,7 +139,7 @@ def replay(
 def _named_in(file: Path, stored: Replayable) -> str:
     """The broker that the file names; ends with one line unless it comes with partq: no file chooses which
     code is run, or which server is reached."""
-    from partq.conformance.adapters import is_built_in, public_name
+    from partq.conformance.adapters.names import is_built_in
 
     if stored.broker is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
@@ -142,31 +149,21 @@ def _named_in(file: Path, stored: Replayable) -> str:
     return stored.broker
 
 
-def _is_live(name: str) -> bool:
-    """Whether what a program shows need not be the same each time."""
-    from partq.conformance.adapters import SimulatedBroker
-
-    return not isinstance(opened(name), SimulatedBroker)
-
-
 def _asking(name: str, profile: str, rule: str) -> str:
     """The command that runs all that exercises the rule, under the broker's own profile if it is a file."""
-    from partq.conformance.adapters import public_name
-
     under = ["--profile", profile] if profile in PROFILES else []
     return shlex.join(["partq", "run", public_name(name), *under, "--rule", rule])
 
 
-def _miss(rate: Recurrence, stored: Replayable, times: int, live: bool) -> str:
+def _miss(rate: Recurrence, stored: Replayable, times: int) -> str:
     """How probable it is that all tries of a live broker missed it, in words."""
-    if not live:
-        return ""
     of = f"it was seen in {rate.times} of {rate.tries}" if stored.seen else "if it shows every other time"
     return f"; {of}: a miss has a probability of {rate.miss(times):.2g}"
 
 
 def _shows(run: Run, requirements: tuple[str, ...]) -> bool:
-    return bool(_findings(run.verdicts, requirements) or ambiguities(run.verdicts))
+    found = (id for id, verdict in run.verdicts.items() if verdict.findings)
+    return any(id in (requirements or run.verdicts) for id in found) or bool(ambiguities(run.verdicts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +209,12 @@ def read_replayable(file: Path) -> Replayable:
 
 def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
     """All runs, several at once where the broker allows it; of a simulated one the first that shows it."""
-    from partq.conformance.adapters import open_broker
     from partq.conformance.evaluation.suite import NamedProgram, Ways, runs, usual
 
     tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
     target = opened(name)
     exact = replace(usual(target), drained=bool(stored.requirements))
-    ways = Ways(lambda: open_broker(name), exact=exact)
+    ways = Ways(lambda: opened(name), exact=exact)
     seen: list[Run] = []
     with closing(runs(target, stored.program.profile, tasks, ways)) as ending:
         for _, done in ending:
@@ -226,17 +222,6 @@ def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
                 return [done]
             seen.append(done)
     return seen
-
-
-def _findings(verdicts: Verdicts, requirements: tuple[str, ...]) -> list[Finding]:
-    asked = requirements or verdicts
-    return [f for name, verdict in verdicts.items() if name in asked for f in verdict.findings]
-
-
-def _telling(verdicts: Verdicts, requirements: tuple[str, ...]) -> str | None:
-    """Of the rules of a counterexample the one whose verdict answers: one that is violated, else one that is
-    undecided, else the first. None for a mere program."""
-    return min(requirements, key=lambda id: _NEWS.get(verdicts[id].status, len(_NEWS)), default=None)
 
 
 def _answer(verdicts: Verdicts, requirement: str | None) -> tuple[int, str, str]:

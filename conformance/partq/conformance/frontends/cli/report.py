@@ -17,21 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.cli.campaigns import EXACT, at_hand
-from partq.conformance.frontends.cli.common import fail, say
+from partq.conformance.frontends.cli.common import failing, say
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.frontends.cli.options import words_of
 from partq.conformance.frontends.cli.stored import (
     CAMPAIGN,
     RUN,
-    UNREADABLE,
     BadResults,
     check_campaign,
     columns_in,
     document,
-    stored_traces,
-    why,
+    reading,
 )
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
@@ -70,16 +67,16 @@ def report(
     """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures.
 
     Of several folders their comparison, as `partq compare DIR DIR --out` does."""
-    try:
-        if len(folders) > 1:
-            target = out or Path("comparison.html")
+    from partq.reports.html import render
+
+    if len(folders) > 1:
+        target = out or Path("comparison.html")
+        with failing(target):
             write_comparison(compare([columns_in(folder) for folder in folders]), target)
-        else:
-            with at_hand(folders[0]) as (folder, place, name):
-                target = out or place / "report.html"
-                _write(_page(folder, name), target)
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror or error}")
+    else:
+        with failing(folders[0]), at_hand(folders[0]) as (folder, place, name):
+            target = out or place / "report.html"
+            _write(render(gather(folder, name)), target)
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
@@ -92,23 +89,15 @@ def write_comparison(comparison: Comparison, target: Path) -> None:
     _write(render(comparison, version("partq")), target)
 
 
-def _page(folder: Path, name: str) -> str:
-    from partq.reports.html import render
-
-    return render(gather(folder, name))
-
-
 def _write(page: str, target: Path) -> None:
-    try:
+    with failing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        fail(f"{error.filename or target}: {error.strerror or error}")
 
 
 def gather(folder: Path, name: str | None = None) -> Material:
     """What a report on that folder is made of; ``name`` is what commands call it where it is a copy. Raises
-    `BadResults`, or `OSError` for unreadable files."""
+    `BadResults`, `CampaignError`, or `OSError` for unreadable files."""
     name = name or str(folder)
     if (folder / CAMPAIGN[0]).is_file():
         return _campaign(folder, name)
@@ -126,17 +115,15 @@ def _campaign(folder: Path, name: str) -> Material:
 
     file = folder / CAMPAIGN[0]
     data = document(file, CAMPAIGN[1])
-    try:
+    with reading(file):
         complete = bool(data["complete"])
-        lanes, figures = tuple(_campaign_lanes(data) if complete else _planned_lanes(data)), _figures(data)
+        lanes, figures = tuple(_campaign_lanes(data, complete)), _figures(data)
         options = [*words_of({"--strict": bool(data.get("strict"))}), *map(str, data.get("options", ()))]
         command = _fuzz_command(folder, name, data["plan"], options, complete)
         code, told = _code(data, lanes), _told(data)
-    except UNREADABLE as error:
-        raise BadResults(f"{file}: {why(error)}") from None
     if complete:
         check_campaign(folder, data)
-    spread, coverage, notes = _tables(folder)
+    tables = _tables(folder, complete)
     kills = _kills(folder) if complete else ()
     if kills:
         code = Exit.CONFORMANT if all(kill.killed for kill in kills) else Exit.VIOLATED
@@ -144,29 +131,22 @@ def _campaign(folder: Path, name: str) -> Material:
         lanes=lanes,
         exit=code,
         figures=figures,
-        spread=spread,
-        coverage=coverage,
         command=command,
         complete=complete,
-        notes=notes,
-        stored=None if complete else stored_traces(folder),
         kills=kills,
+        **tables,
         **told,
         **_known(folder, name),
     )
 
 
-def _campaign_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
+def _campaign_lanes(data: Mapping[str, Any], complete: bool) -> Iterator[Lane]:
+    """Those with results; of an unfinished campaign those that it will have, of which nothing is said yet."""
     shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in data["plan"]["lanes"]}
-    for result in data.get("results", ()):
-        broker, profile = text_of(result, "broker"), text_of(result, "profile")
-        yield _lane(data, broker, profile, result["requirements"], shares.get((broker, profile)))
-
-
-def _planned_lanes(data: Mapping[str, Any]) -> Iterator[Lane]:
-    """What an unfinished campaign will have; nothing is said of it yet."""
-    for lane in data["plan"]["lanes"]:
-        yield _lane(data, text_of(lane, "broker"), text_of(lane, "profile"), {}, int(lane["traces"]))
+    for row in data.get("results", ()) if complete else data["plan"]["lanes"]:
+        broker, profile = text_of(row, "broker"), text_of(row, "profile")
+        rows = row["requirements"] if complete else {}
+        yield _lane(data, broker, profile, rows, shares.get((broker, profile)))
 
 
 def _kills(folder: Path) -> tuple[Kill, ...]:
@@ -174,7 +154,7 @@ def _kills(folder: Path) -> tuple[Kill, ...]:
     file = folder / MATRIX
     if not file.is_file():
         return ()
-    try:
+    with reading(file):
         rows = json.loads(file.read_text(encoding="utf-8"))
         return tuple(
             Kill(
@@ -187,8 +167,6 @@ def _kills(folder: Path) -> tuple[Kill, ...]:
             )
             for row in rows
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise BadResults(f"{file}: {why(error)}") from None
 
 
 def _figures(data: Mapping[str, Any]) -> Figures:
@@ -247,27 +225,24 @@ def _fuzz_command(
     return _again(words, folder) if complete else shlex.join([*words, "--out", name, "--resume"])
 
 
-def _tables(folder: Path) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[str, ...]]:
-    """Messages over partitions, coverage, and what to note if they can't be read."""
+def _tables(folder: Path, complete: bool) -> dict[str, Any]:
+    """The parts of the material that come from the tables, or what to note if they can't be read for want of
+    pyarrow. Raises `CampaignError` where they are not what they should be."""
     from partq.reports.material import Cell, Spread
 
     try:
-        from partq.conformance.frontends.campaign.local_folder import sums
+        from partq.conformance.frontends.campaign.local_folder import stored_traces, sums
     except ImportError:
-        return (
-            (),
-            (),
-            (
-                "Partitions and coverage are left out, and the verdicts were not held against the tables: "
-                "that needs pyarrow (pip install 'partq[parquet]').",
-            ),
+        note = (
+            "Partitions and coverage are left out, and the verdicts were not held against the tables: "
+            "that needs pyarrow (pip install 'partq[parquet]')."
         )
-    try:
-        spread = sums(folder, "partitions")
-        coverage = sums(folder, "coverage")
-    except CampaignError as error:
-        raise BadResults(str(error)) from None
-    return tuple(Spread(**row) for row in spread), tuple(Cell(**row) for row in coverage), ()
+        return {"notes": (note,)}
+    return {
+        "spread": tuple(Spread(**row) for row in sums(folder, "partitions")),
+        "coverage": tuple(Cell(**row) for row in sums(folder, "coverage")),
+        "stored": None if complete else stored_traces(folder),
+    }
 
 
 # --- a run ------------------------------------------------------------------------------------------
@@ -278,13 +253,11 @@ def _run(folder: Path, name: str) -> Material:
 
     file = folder / RUN[0]
     data = document(file, RUN[1])
-    try:
+    with reading(file):
         broker = text_of(data, "broker")
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
         code, told = _code(data, lanes), _told(data)
-    except UNREADABLE as error:
-        raise BadResults(f"{file}: {why(error)}") from None
     return Material(lanes=lanes, exit=code, command=command, **told, **_known(folder, name))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -19,19 +19,27 @@ from partq.conformance.frontends.cli.common import (
     Rules,
     conclude,
     fail,
+    failing,
     focus_of,
+    is_live,
     note,
     opened,
     opened_as,
     print_json,
     printable,
     profiles_for,
+    public_name,
     requirements_to_meet,
     say,
     share_left_open,
 )
-from partq.conformance.frontends.cli.interrupted import file_name, kept_if_interrupted, tell_ended
-from partq.conformance.frontends.cli.kept import store, summary_lines
+from partq.conformance.frontends.cli.kept import (
+    file_name,
+    kept_if_interrupted,
+    store,
+    summary_lines,
+    tell_ended,
+)
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import (
     Exact,
@@ -59,7 +67,6 @@ from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     EVERYTHING,
     OPEN,
-    Besides,
     Focus,
     added,
     came_about,
@@ -72,12 +79,8 @@ from partq.spec.simulation.itf import TRACES
 if TYPE_CHECKING:
     from partq.conformance.evaluation.keeping import StoredFile
     from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
-    from partq.conformance.verdict import Finding, Judging, Verdicts
+    from partq.conformance.verdict import Finding
     from partq.conformance.workload.cases.case import Case
-
-
-_PROGRAMS: Final = "200; of a live broker 3"
-"""`suite.default_programs`, for the help: importing it would take its time."""
 
 
 def run(
@@ -85,7 +88,9 @@ def run(
     profile: Profiles = None,
     programs: Annotated[
         int | None,
-        typer.Option(min=0, help=f"Seeded programs for each profile, after the cases [{_PROGRAMS}]."),
+        typer.Option(
+            min=0, help="Seeded programs for each profile, after the cases [200; of a live broker 3]."
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -144,7 +149,6 @@ def run(
 
     Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`). What is not
     given is taken from the table tool.partq in pyproject.toml (docs/ci.md)."""
-    from partq.conformance.adapters import public_name
     from partq.conformance.evaluation.keeping import Target
     from partq.conformance.evaluation.provenance import made
 
@@ -179,9 +183,10 @@ def run(
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
-            ends = partial(_lap, xml, name)
-            results[name] = _suite(broker, name, wanted, partial(_tell, hear), jobs, share, focus, ends)
-    verdicts, besides = _came_to(results)
+            ends = [] if xml is None else [partial(_lap, xml, name)]
+            results[name] = _suite(broker, name, wanted, hear, ends, jobs, share, focus)
+    verdicts = {name: result.verdicts for name, result in results.items()}
+    besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(opened(broker))
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
@@ -209,7 +214,7 @@ def run(
         show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched, besides)
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
-        say(str(_judging(results)))
+        say(str(added(result.judging for result in results.values())))
         conclude(verdicts, strict, besides, matched)
     raise typer.Exit(document["exit"])
 
@@ -245,31 +250,18 @@ def verdicts_by_run(
 ) -> dict[str, Any]:
     """What ``partq run`` says of a broker under the profiles of these names, as ``partq.verdicts/1``. Its
     progress is on standard error; ends with one line where the broker can't be run."""
-    from partq.conformance.adapters import public_name
-
     wanted = _Wanted(_cases(None), (), programs, seed)
-    results = {name: _suite(broker, name, wanted, _untold, None) for name in names}
-    verdicts, besides = _came_to(results)
-    return {
-        **verdicts_document(public_name(broker), verdicts, strict, besides),
-        **_came_about(results),
-    }
+    results = {name: _suite(broker, name, wanted) for name in names}
+    verdicts = {name: result.verdicts for name, result in results.items()}
+    besides = [one for result in results.values() for one in result.besides]
+    document = verdicts_document(public_name(broker), verdicts, strict, besides)
+    return document | _came_about(results)
 
 
 def _came_about(results: Mapping[str, SuiteResult]) -> dict[str, Any]:
     """What was done to the broker under each profile, and what the judge did, as plain data."""
-    return came_about({name: result.done for name, result in results.items()}, _judging(results))
-
-
-def _judging(results: Mapping[str, SuiteResult]) -> Judging:
-    """What the judge did with the histories of all profiles."""
-    return added(result.judging for result in results.values())
-
-
-def _came_to(results: Mapping[str, SuiteResult]) -> tuple[dict[str, Verdicts], list[Besides]]:
-    """The verdicts of each profile, and what else the exit code comes from."""
-    besides = [one for result in results.values() for one in result.besides]
-    return {name: result.verdicts for name, result in results.items()}, besides
+    done = {name: result.done for name, result in results.items()}
+    return came_about(done, added(result.judging for result in results.values()))
 
 
 class _Wanted(NamedTuple):
@@ -310,13 +302,8 @@ def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
         listener(done)
 
 
-def _untold(done: Run) -> None:
-    """Nothing is to be done."""
-
-
-def _lap(xml: NewFile | None, profile: str, done: Run) -> None:
-    if xml is not None:
-        xml.times.lap({profile: done.verdicts})
+def _lap(xml: NewFile, profile: str, done: Run) -> None:
+    xml.times.lap({profile: done.verdicts})
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
@@ -331,45 +318,38 @@ def _prepare(out: Path | None, save_histories: bool) -> None:
         if save_histories:
             fail("--save-histories needs --out, the folder to store them in")
         return
-    try:
+    with failing(out):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
             fail(f"{out} is not empty; give a new folder")
-    except OSError as error:
-        fail(f"{out}: {error.strerror}")
 
 
 def _suite(
     broker: str,
     profile: str,
     wanted: _Wanted,
-    on_run: Callable[[Run], None],
-    jobs: int | None,
+    on_run: Sequence[Callable[[Run], None]] = (),
+    on_end: Sequence[Callable[[Run], None]] = (),
+    jobs: int | None = None,
     share: Fraction = share_of(OPEN),
     focus: Focus = EVERYTHING,
-    on_end: Callable[[Run], None] = _untold,
 ) -> SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line. ``on_run``
-    is called with each run in the order of the programs, ``on_end`` as they end."""
-    from partq.conformance.adapters import SimulatedBroker, open_broker
+    are called with each run in the order of the programs, ``on_end`` as they end."""
     from partq.conformance.evaluation import suite
 
     target = opened_as(broker, profile)
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
-    live = not isinstance(target, SimulatedBroker)
-    problems = ProblemPrinter()
+    live, problems = is_live(target), ProblemPrinter()
     asked = exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
-    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
+    ways = suite.Ways(lambda: opened(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
     if live and jobs is not None and ways.at_once(target) < jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         note(f"{profile}: {line}")
     cases = suite.cases_for(target, profile, wanted.cases)
     named = wanted.named(profile, suite.lacks_of(target))
-    numbers = {
-        "cases": len(cases),
-        "seeded programs": seeded,
-        **({"programs": len(named)} if named else {}),
-    }
+    numbers = {"cases": len(cases), "seeded programs": seeded}
+    numbers |= {"programs": len(named)} if named else {}
     with progress(profile, numbers, live) as advance:
         result = suite.run_suite(
             target,
@@ -377,9 +357,9 @@ def _suite(
             cases,
             seeded,
             wanted.seed,
-            on_run,
+            partial(_tell, on_run),
             ways=ways,
-            on_end=partial(_tell, (advance, on_end)),
+            on_end=partial(_tell, (advance, *on_end)),
             named=named,
             share=share,
         )

@@ -19,11 +19,13 @@ from partq.conformance.frontends.cli.common import (
     console,
     fail,
     focus_of,
+    is_live,
     note,
     opened,
     print_json,
     printable,
     profiles_for,
+    public_name,
     say,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
@@ -128,8 +130,6 @@ def _conclude(
     format: Format,
 ) -> NoReturn:
     """Print what was found, or the document of all, and end with the exit code."""
-    from partq.conformance.adapters import public_name
-
     verdicts = {name: state.verdicts for name, state in seen.items()}
     besides: list[Besides] = [one for name, state in seen.items() for one in stalled(name, state.activity)]
     besides += [
@@ -200,14 +200,12 @@ def _searched(
 ) -> SearchState:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""
-    from partq.conformance.adapters import SimulatedBroker, open_broker
     from partq.conformance.evaluation.suite import Ways
     from partq.conformance.frontends.stateful import search_on
 
-    target = opened(broker)
-    problems = ProblemPrinter()
-    ways = Ways(lambda: open_broker(broker), on_problem=problems.report, focus=partial(past.of, profile))
-    live = not isinstance(target, SimulatedBroker)
+    target, problems = opened(broker), ProblemPrinter()
+    ways = Ways(lambda: opened(broker), on_problem=problems.report, focus=partial(past.of, profile))
+    live = is_live(target)
     most = LIVE_SECONDS if live and seconds is None else seconds
     try:
         with _no_traces(), _progress(profile, examples, live) as advance:
@@ -246,8 +244,7 @@ def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Sea
         def advance(seen: SearchState) -> None:
             if live and seen.failing and not shown:
                 shown.append(seen.failing)
-                text = f"{profile}: found, and being shrunk:\n{seen.failing.story}"
-                note(text)
+                note(f"{profile}: found, and being shrunk:\n{seen.failing.story}")
             doing = f"{profile}: {'shrinking what was found' if seen.failing else 'searching'}"
             bar.update(task, completed=min(seen.programs, examples), description=doing)
             if live and not console.is_terminal and seen.programs % often == 0:
@@ -258,7 +255,6 @@ def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[Sea
 
 def _kept(found: NotConformant, broker: str, out: Target | None) -> str:
     """Store what was found, if asked to, and say how to run it again."""
-    from partq.conformance.adapters import public_name
     from partq.conformance.frontends.search_state import again
     from partq.conformance.workload.program import dumps
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, fail, output, say
+from partq.conformance.frontends.cli.common import Format, fail, failing, output, say
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.spec_answers import known, report, today, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache, tell_of_earlier
@@ -64,12 +64,10 @@ def check(
 def _write(chosen: Sequence[Check], folder: Path) -> None:
     from partq.spec.checking.checks import written
 
-    try:
+    with failing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for one in chosen:
             say(str(written(one, folder)))
-    except OSError as error:
-        fail(f"{error.filename or folder}: {error.strerror}")
 
 
 def _check_by_tlc(

@@ -17,6 +17,7 @@ from partq.conformance.frontends.cli.common import (
     PROFILE_NAMES,
     console,
     fail,
+    failing,
     known_profile,
     note,
     opened,
@@ -92,14 +93,10 @@ def explore(
     try:
         with _explorer(recorded, record) as explorer:
             session = _session(explorer, done, choose, clients, own_moves, seconds)
-            run(target, done, on_problem=_say, guide=session)
+            run(target, done, on_problem=note, guide=session)
     except NotFollowed as why:
         fail(f"{done.profile}: {why}")
     _conclude(session, own_moves)
-
-
-def _say(text: str) -> None:
-    note(text)
 
 
 # What is run
@@ -160,10 +157,8 @@ def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
         if record is None:
             yield server
             return
-        try:
+        with failing(record):
             out = record.open("x", encoding="utf-8")
-        except OSError as error:
-            fail(f"{record}: {error.strerror}")
         with out:
             yield recording(server, out, datetime.now(UTC).date().isoformat())
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from partq.conformance.frontends.cli.common import fail, note, say
+from partq.conformance.frontends.cli.common import fail, failing, note, say
 from partq.conformance.frontends.cli.spec_answers import known, told
 from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
@@ -58,7 +58,7 @@ def simulate(
     from partq.spec.checking.checks import several
     from partq.spec.simulation.behaviours import Order
 
-    try:
+    with failing(out):
         out.mkdir(parents=True, exist_ok=True)
         orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
         waiting = [order for order in orders if not _is_there(out, order)]
@@ -67,8 +67,6 @@ def simulate(
         making = several(partial(_made, out), waiting, jobs or _usual_jobs(tool))
         for _ in told(making, len(waiting), _ended):
             pass
-    except OSError as error:
-        fail(f"{error.filename or out}: {error.strerror}")
     number = sum(len(order.names) for order in orders)
     say(f"{plural(number, 'trace')} in {out} (partq run BROKER --program {out})")
 

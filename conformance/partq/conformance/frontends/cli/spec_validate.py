@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, fail, note, output, print_json, printable
+from partq.conformance.frontends.cli.common import Format, failing, note, output, print_json, printable
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import Exit
@@ -101,13 +101,11 @@ def _store(folder: Path, rejected: Sequence[Followed], read: Mapping[str, Histor
 
     files = {file: f"{n}-{Path(file).stem}.ndjson" for n, file in enumerate(read, start=1)}
     said = [_plain(one, read[one.file]) | {"file": files[one.file]} for one in rejected]
-    try:
+    with failing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for file in dict.fromkeys(one.file for one in rejected):
             write_history(folder / files[file], read[file])
         (folder / "rejected.json").write_text(json.dumps({"histories": said}, indent=1), encoding="utf-8")
-    except OSError as error:
-        fail(f"{error.filename or folder}: {error.strerror}")
 
 
 def _plain(one: Followed, history: History) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance.adapters.names import public_name, public_text
 from partq.conformance.frontends.campaign import plan
-from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_profiles import read_profile
 from partq.conformance.verdict import (
@@ -42,12 +42,21 @@ CAMPAIGN: Final = (plan.SUMMARY, plan.SCHEMA)
 RUN: Final = (FILE, SCHEMA)
 """Of each kind of folder the file by which it is known, and its schema."""
 
-UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError)
-"""What is raised by data that are not as they should be."""
-
 
 class BadResults(UserError):
     """A folder or file does not hold what it should. The text names file and field."""
+
+
+@contextmanager
+def reading(file: Path | str) -> Iterator[None]:
+    """Raises `BadResults` about that file for whatever is raised inside by data that are not as they should
+    be."""
+    try:
+        yield
+    except KeyError as error:
+        raise BadResults(f"{file}: missing {error}") from None
+    except (TypeError, ValueError, AttributeError, ZeroDivisionError, RecursionError) as error:
+        raise BadResults(f"{file}: {error}") from None
 
 
 def document(file: Path, schema: str) -> dict[str, Any]:
@@ -73,36 +82,17 @@ def _table(data: object, name: str) -> Iterable[Any]:
     return table.values() if isinstance(table, dict) else ()
 
 
-def why(error: Exception) -> str:
-    """An error of `UNREADABLE` in words."""
-    return f"missing {error}" if isinstance(error, KeyError) else str(error)
-
-
-def stored_traces(folder: Path) -> int | None:
-    """How many traces of a campaign are done; None where that can't be read for want of pyarrow."""
-    try:
-        from partq.conformance.frontends.campaign import local_folder
-    except ImportError:
-        return None
-    try:
-        return local_folder.stored_traces(folder)
-    except CampaignError as error:
-        raise BadResults(str(error)) from None
-
-
 def check_campaign(folder: Path, data: Mapping[str, Any]) -> None:
     """Raises `BadResults` where a complete campaign lacks results of what was planned, or its tables come to
-    something else than it says; that can't be seen without pyarrow."""
-    file = folder / CAMPAIGN[0]
-    try:
+    something else than it says, and `CampaignError` where these can't be read; both can't be seen without
+    pyarrow."""
+    with reading(folder / CAMPAIGN[0]):
         said = {_lane(row): from_plain(row["requirements"]) for row in data["results"]}
         for broker, profile in map(_lane, data["plan"]["lanes"]):
             if (broker, profile) not in said:
                 raise ValueError(f"results: none of {broker} as {profile}")
         share = Fraction(text_of(data, "open")) if "open" in data else share_of(OPEN)
         _hold_against_tables(folder, data, said, share)
-    except UNREADABLE as error:
-        raise BadResults(f"{file}: {why(error)}") from None
 
 
 def _lane(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -117,10 +107,7 @@ def _hold_against_tables(
         from partq.conformance.frontends.campaign import local_folder
     except ImportError:
         return
-    try:
-        totals = local_folder.totals(folder, said).tolerating(share)
-    except CampaignError as error:
-        raise BadResults(str(error)) from None
+    totals = local_folder.totals(folder, said).tolerating(share)
     file = folder / CAMPAIGN[0]
     digest = ["digest"] if "open" in data else []  # earlier versions had other columns
     for name in ("traces", "operations", "violations", *digest):
@@ -161,8 +148,8 @@ def _hold(file: Path, what: str, said: object, held: object) -> None:
 
 
 def columns_in(place: Path) -> tuple[Column, ...]:
-    """What is stored there, a column for each broker and profile. Raises `BadResults`, or `OSError` for
-    unreadable files."""
+    """What is stored there, a column for each broker and profile. Raises `BadResults`, `CampaignError`, or
+    `OSError` for unreadable files."""
     folder = place.parent if place.name == CAMPAIGN[0] else place
     if (folder / CAMPAIGN[0]).is_file():
         return _of_campaign(folder)
@@ -171,33 +158,26 @@ def columns_in(place: Path) -> tuple[Column, ...]:
         raise BadResults(
             f"{place} holds neither a campaign nor a run: give what partq fuzz or partq run got as --out"
         )
-    return columns_of(str(file), str(place), document(file, RUN[1]))
+    return columns_of(file, str(place), document(file, RUN[1]))
 
 
-def columns_of(file: str, source: str, data: Mapping[str, Any]) -> tuple[Column, ...]:
+def columns_of(file: Path | str, source: str, data: Mapping[str, Any]) -> tuple[Column, ...]:
     """The columns of a document of ``partq.verdicts/1`` out of that file."""
-    try:
-        broker, profiles = text_of(data, "broker"), data["profiles"]
-        rows = [(broker, name, requirements) for name, requirements in profiles.items()]
-        return _columns(source, data, rows)
-    except UNREADABLE as error:
-        raise BadResults(f"{file}: {why(error)}") from None
+    with reading(file):
+        broker = text_of(data, "broker")
+        return _columns(source, data, [(broker, name, rows) for name, rows in data["profiles"].items()])
 
 
 def _of_campaign(folder: Path) -> tuple[Column, ...]:
-    file = folder / CAMPAIGN[0]
-    data = document(file, CAMPAIGN[1])
+    data = document(folder / CAMPAIGN[0], CAMPAIGN[1])
     if data.get("complete") is not True:
         raise BadResults(
             f"{folder}: the campaign is not complete, so there is no verdict yet: partq report {folder} says "
             "how to finish it"
         )
     check_campaign(folder, data)
-    try:
-        lanes = [(*_lane(row), row["requirements"]) for row in data["results"]]
-        return _columns(str(folder), data, lanes)
-    except UNREADABLE as error:
-        raise BadResults(f"{file}: {why(error)}") from None
+    with reading(folder / CAMPAIGN[0]):
+        return _columns(str(folder), data, [(*_lane(row), row["requirements"]) for row in data["results"]])
 
 
 def _columns(

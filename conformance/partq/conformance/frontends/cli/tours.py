@@ -19,6 +19,7 @@ from partq.conformance.frontends.cli.common import (
     output,
     print_json,
     profiles_for,
+    public_name,
 )
 from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
 from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
@@ -50,8 +51,6 @@ def tours(
     format: Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
-    from partq.conformance.adapters import public_name
-
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}
     folder = None if out is None else _Folder(out)
     results = {name: _Result(name, seed, folder) for name in chosen}
