@@ -44,22 +44,21 @@ class _World:
 
     def strike(self, record: Record) -> None:
         """An event of the environment."""
-        event = _EVENTS.get(record.op)
-        if event is not None:
-            event(self, record.args)
-
-    def _assign(self, args: Mapping[str, Any]) -> None:
-        self.states[args["partition"]] = args["state"]
-
-    def _kill(self, args: Mapping[str, Any]) -> None:
-        self.killed = self.restarted = True
-        self.states.clear()
-
-    def _start(self, args: Mapping[str, Any]) -> None:
-        self.killed = False
-
-    def _lose(self, args: Mapping[str, Any]) -> None:
-        self.lost = True
+        args = record.args
+        match record.op:
+            case "partition_down":
+                self.down.add(args.get("partition"))
+            case "partition_up":
+                self.down.discard(args.get("partition"))
+            case "assignment":
+                self.states[args["partition"]] = args["state"]
+            case "broker_kill":
+                self.killed = self.restarted = True
+                self.states.clear()
+            case "broker_start":
+                self.killed = False
+            case "frontend_lost" | "connection_lost":
+                self.lost = True
 
     def fault(self) -> str:
         """What is broken now: the worst of it."""
@@ -74,17 +73,6 @@ class _World:
                 if state in states:
                     return state
         return "restarted" if self.restarted else "front end lost" if self.lost else "none"
-
-
-_EVENTS: Final[Mapping[str, Callable[[_World, Mapping[str, Any]], None]]] = {
-    "partition_down": lambda world, args: world.down.add(args.get("partition")),
-    "partition_up": lambda world, args: world.down.discard(args.get("partition")),
-    "assignment": _World._assign,
-    "broker_kill": _World._kill,
-    "broker_start": _World._start,
-    "frontend_lost": _World._lose,
-    "connection_lost": _World._lose,
-}
 
 
 def _of_send(world: _World, record: Record) -> str:
@@ -104,14 +92,6 @@ def _of_settlement(world: _World, record: Record) -> str:
     return f"{shape}, lost" if record.error == "lock_lost" else shape
 
 
-def _of_renewal(world: _World, record: Record) -> str:
-    return "lost" if record.error == "lock_lost" else ""
-
-
-def _of_receive(world: _World, record: Record) -> str:
-    return "one" if record.args["max"] == 1 else "several"
-
-
 def _of_peek(world: _World, record: Record) -> str:
     start = record.args.get("from_seq")
     return "cursor" if start is None else "number" if start else "start"
@@ -127,8 +107,8 @@ _SHAPES: Final[Mapping[str, Callable[[_World, Record], str]]] = {
     "send_batch": _of_send,
     "complete": _of_settlement,
     "abandon": _of_settlement,
-    "renew_lock": _of_renewal,
-    "receive": _of_receive,
+    "renew_lock": lambda world, record: "lost" if record.error == "lock_lost" else "",
+    "receive": lambda world, record: "one" if record.args["max"] == 1 else "several",
     "peek": _of_peek,
     "commit": _of_end,
     "rollback": _of_end,

@@ -55,7 +55,10 @@ class Folded:
             line = _text(row)
             self._add_cell(name, row)
         elif name == "verdicts":
-            self._add_verdict(wave, json.loads(line))
+            row = json.loads(line)
+            self.findings[wave] = self.findings.get(wave, 0) + (row["findings"] or 0)
+            self.operations += row["operations"] or 0
+            self.open += row["undecided"] is not None
         self._add_fingerprint(wave, name, Fingerprint.of(line))
 
     def merge(self, other: Folded) -> None:
@@ -72,11 +75,6 @@ class Folded:
 
     def _add_fingerprint(self, wave: int, name: str, found: Fingerprint) -> None:
         self.fingerprints[wave, name] = self.fingerprint(wave, name).with_(found)
-
-    def _add_verdict(self, wave: int, row: Row) -> None:
-        self.findings[wave] = self.findings.get(wave, 0) + (row["findings"] or 0)
-        self.operations += row["operations"] or 0
-        self.open += row["undecided"] is not None
 
     def _add_cell(self, name: str, row: Row) -> None:
         table = TABLES[name]

@@ -49,7 +49,8 @@ def totals(folder: Path, lanes: Iterable[Lane]) -> Totals:
     folded = Folded()
     for one in waves:
         found = _wave(folder, "violations", one, [*CAUSE, "times"])
-        joined = found.set_column(CAUSE.index("candidates"), "candidates", _joined(found["candidates"]))
+        names = pc.binary_join(found["candidates"].combine_chunks(), " ")
+        joined = found.set_column(CAUSE.index("candidates"), "candidates", names)
         for row in joined.group_by(list(CAUSE)).aggregate([("times", "sum")]).to_pylist():
             causes[tuple(row[name] for name in CAUSE)] += row["times_sum"]
         traces = _wave(folder, "verdicts", one, ["operations", "findings"])
@@ -58,18 +59,13 @@ def totals(folder: Path, lanes: Iterable[Lane]) -> Totals:
         folded.operations += pc.sum(traces["operations"]).as_py() or 0
         for name in SUMMED:
             _fold(folded, folder, name, one)
-    rows = [_cause(cause, times) for cause, times in causes.items()]
+    rows: list[dict[str, Any]] = [
+        {**dict(zip(CAUSE, cause, strict=True)), "candidates": cause[CAUSE.index("candidates")].split()}
+        | {"times": times}
+        for cause, times in causes.items()
+    ]
     kept = [{**row, **dict.fromkeys(("title", "detail", "allowed"), ""), "witness": []} for row in rows]
     return added_up(str(folder), list(lanes), waves, Sums(folded, rows, kept))
-
-
-def _joined(names: pa.ChunkedArray) -> pa.Array:
-    return pc.binary_join(names.combine_chunks(), " ")
-
-
-def _cause(cause: tuple[str, ...], times: int) -> dict[str, Any]:
-    row = dict(zip(CAUSE, cause, strict=True))
-    return {**row, "candidates": row["candidates"].split(), "times": times}
 
 
 def sums(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -1,18 +1,22 @@
 """What a campaign will do, as data: which broker, which profiles, how many traces, cut into chunks and units.
 
-A plan alone decides every trace, so that where, in what order and in which waves units run changes no result.
+A plan alone decides every trace, so that where, in what order and in which waves units run changes no result;
+here are also its program, and the command that runs it alone.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from partq.conformance.adapters import public_name
-from partq.conformance.history.codec_profiles import read_profile
+from partq.conformance.adapters import Broker, public_name
+from partq.conformance.history.codec_profiles import read_profile, typed
+from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.program import Program
 from partq.model.profiles import embedded
 
 SCHEMA: Final = "partq.campaign/2"
@@ -161,3 +165,18 @@ def even(broker: str, profiles: tuple[str, ...], traces: int, chunk: int = CHUNK
         for n, name in enumerate(profiles)
         if share + (n < rest)
     )
+
+
+def program_of(broker: Broker, seed: int, trace: int, length: int | None, lacks: frozenset[str]) -> Program:
+    """The program of a campaign's trace, under the broker's profile. ``lacks``: what the broker lacks."""
+    drawn = trace_seed(seed, trace)
+    return generate(
+        broker.profile or "", drawn, length=length, lacks=lacks, lock_duration=broker.lock_duration
+    )
+
+
+def command_of(broker: str, profile: str, trace: int, seed: int, length: int | None) -> str:
+    """What runs that trace of the campaign alone, without the broker's password."""
+    words = ["partq", "fuzz", public_name(broker), "--trace", str(trace), "--seed", str(seed)]
+    words += ["--profile", typed(profile)]
+    return shlex.join(words if length is None else [*words, "--length", str(length)])

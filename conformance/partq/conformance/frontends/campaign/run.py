@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 
 from partq.conformance.adapters import (
@@ -236,12 +237,9 @@ class _Work:
             self.state = self.state._replace(stored=stored)
             self.watcher.went(self.state)
         else:
-            self._watched(self._discard)
+            self._watched(partial(spark.wait_for_tasks, self.store.session))
+            self._watched(self.store.discard)
         return bool(stored)
-
-    def _discard(self) -> None:
-        spark.wait_for_tasks(self.store.session)
-        self.store.discard()
 
     def _go_on(self) -> Totals:
         plan, recorded = self.store.plan, self._watched(self.store.recorded)

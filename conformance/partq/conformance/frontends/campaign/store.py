@@ -61,7 +61,8 @@ class Store:
         Raises `CampaignError` where the folder exists without ``resume``, or is not as this campaign left it.
         """
         if all(name == LOCK or name.startswith(NEW) for name in self.folder.names()):
-            self._begin()
+            begun = {"schema": SCHEMA, "complete": False, "identity": self.identity}
+            self.folder.create(SUMMARY, to_text({**begun, "plan": self.plan.to_json()}))
             return []
         if not resume:
             raise exists(self.folder.name)
@@ -87,10 +88,6 @@ class Store:
         """Undo `open` where no wave was completed since, as far as nothing else is in the folder."""
         if all(_OWN.fullmatch(name) for name in self.folder.names()):
             self.folder.delete()
-
-    def _begin(self) -> None:
-        begun = {"schema": SCHEMA, "complete": False, "identity": self.identity, "plan": self.plan.to_json()}
-        self.folder.create(SUMMARY, to_text(begun))
 
     def _same_campaign(self) -> None:
         file = f"{self.folder.name}/{SUMMARY}"
@@ -218,7 +215,9 @@ class Store:
 
             def write(name: str) -> None:
                 self.describe(f"{called}: table {name}")
-                self._write(name, wave, frames[name])
+                place = f"table={name}/wave={wave}"
+                frames[name].write.mode("overwrite").parquet(self.folder.at(place))
+                self.folder.sync(place)
 
             together(write, TABLES)
         except Exception as error:
@@ -243,11 +242,6 @@ class Store:
             return self.session.createDataFrame(rows).coalesce(1)
         rows = staged.where(f"`{name}` is not null").select(f"`{name}`.*")
         return rows.coalesce(files).sortWithinPartitions("trace")
-
-    def _write(self, name: str, wave: int, rows: DataFrame) -> None:
-        place = f"table={name}/wave={wave}"
-        rows.write.mode("overwrite").parquet(self.folder.at(place))
-        self.folder.sync(place)
 
 
 _OF_PLAN: Final = {

@@ -25,8 +25,7 @@ from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.limits import TooMany, check_children, each_within
-from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit
-from partq.conformance.frontends.campaign.programs import command_of, program_of
+from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit, command_of, program_of
 from partq.conformance.history import History
 from partq.conformance.history.entities import entity_of
 from partq.conformance.oracle.judge import OVER_BUDGET

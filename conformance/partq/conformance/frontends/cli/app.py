@@ -10,7 +10,6 @@ import errno
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any, Final
 
 import typer
@@ -67,10 +66,6 @@ _KINDS: Final = {
 """How a user calls the kind of value that an option takes."""
 
 
-def _kind(theirs: str, ctx: Any) -> str:
-    return _KINDS.get(theirs, theirs)
-
-
 class _Command(TyperCommand):
     """A command whose help speaks of values as a user would, not as Python does."""
 
@@ -79,7 +74,7 @@ class _Command(TyperCommand):
         params: list[Any] = super().get_params(ctx)
         for one in params:
             kind = one.display_type(ctx).strip("<>")
-            one.display_type = partial(_kind, kind)
+            one.display_type = lambda ctx, word=_KINDS.get(kind, kind): word
         return params
 
     def invoke(self, ctx: Any) -> Any:
@@ -192,20 +187,9 @@ _UNSAID: Final = {
 """What the library that reads options says, and what it is in words."""
 
 
-def _plain(text: str) -> str:
-    for theirs, ours in _UNSAID.items():
-        text = text.replace(theirs, ours)
-    return text.removesuffix(".")
-
-
-def _is_unread(error: BaseException) -> bool:
-    """Whether it says that nobody reads standard output; typer makes it a `SystemExit`."""
-    raised = error.__context__ if isinstance(error, SystemExit) else error
-    return isinstance(raised, BrokenPipeError)
-
-
 def _failed(error: BaseException) -> int:
-    if _is_unread(error):
+    raised = error.__context__ if isinstance(error, SystemExit) else error  # typer makes it that
+    if isinstance(raised, BrokenPipeError):  # nobody reads standard output
         let_go_of_output()
         return UNREAD
     if isinstance(error, OSError) and error.errno in _NO_WRITING:
@@ -223,6 +207,9 @@ def _failed(error: BaseException) -> int:
         return BROKEN
     context = getattr(error, "ctx", None)
     usage = f" (see {context.command_path} --help)" if context is not None else ""
-    if text := _plain(describe()):
+    text = describe()
+    for theirs, ours in _UNSAID.items():
+        text = text.replace(theirs, ours)
+    if text := text.removesuffix("."):
         note(f"partq: error: {text}{usage}")
     return int(getattr(error, "exit_code", Exit.BAD_INPUT))

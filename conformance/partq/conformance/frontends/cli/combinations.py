@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from rich.table import Table
@@ -35,7 +36,8 @@ def show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
         return
     if table:
         output().print(_table(rows))
-    rarest = "; ".join(" / ".join(_parts(row)) for row in rows[:RAREST])
+    parts = ((row["mechanism"], row["fault"], row["shape"], plural(row["traces"], "trace")) for row in rows)
+    rarest = "; ".join(" / ".join(filter(None, one)) for one in islice(parts, RAREST))
     say(f"{plural(len(rows), 'combination')} of mechanism, fault and shape; the rarest: {rarest}")
 
 
@@ -49,8 +51,3 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
                 times[row["fault"]] += row["times"]
         table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
     return table
-
-
-def _parts(row: dict[str, Any]) -> list[str]:
-    parts = (row["mechanism"], row["fault"], row["shape"], plural(row["traces"], "trace"))
-    return [part for part in parts if part]

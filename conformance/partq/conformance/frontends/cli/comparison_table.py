@@ -11,17 +11,7 @@ from rich.text import Text
 
 from partq.conformance.frontends.cli.streams import printable
 from partq.conformance.frontends.cli.table import STYLES, summary
-from partq.conformance.verdict import (
-    Change,
-    Column,
-    Comparison,
-    Regression,
-    Row,
-    Status,
-    Verdict,
-    letters,
-    plural,
-)
+from partq.conformance.verdict import Change, Comparison, Regression, Row, Status, Verdict, letters, plural
 from partq.model.requirements import catalogue
 
 SIGNS: Final = {
@@ -68,7 +58,9 @@ def columns_table(comparison: Comparison) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, (name, column) in enumerate(zip(comparison.names, comparison.columns, strict=True)):
         text = Text(printable(name), style="bold")
-        if more := _left_out(name, column):
+        more = [word for word in (column.broker, column.profile) if word not in name]
+        more += [] if column.source in (*more, name, column.broker) else [f"from {column.source}"]
+        if more:
             text.append(f" ({printable(', '.join(more))})", style="dim not bold")
         text.append("\n").append_text(summary({name: column.verdicts}))
         text.append(f"\n{column.told}", style="dim")
@@ -76,12 +68,6 @@ def columns_table(comparison: Comparison) -> Table:
             text.append(f"\nended with {printable(column.why)}", style="yellow")
         table.add_row(Text(letters(number), style="bold"), text)
     return table
-
-
-def _left_out(name: str, column: Column) -> list[str]:
-    """What the column's name does not say."""
-    more = [text for text in (column.broker, column.profile) if text not in name]
-    return more if column.source in (*more, name, column.broker) else [*more, f"from {column.source}"]
 
 
 def rows_tables(rows: Sequence[Row], number: int, width: int) -> Iterator[Table]:
@@ -159,10 +145,7 @@ AGREED: Final[Mapping[Status, str]] = {
 
 def agreed(rows: Iterable[Row]) -> str:
     """How many rules are agreed on, by what is said of them."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        words = AGREED[row.status]
-        counts[words] = counts.get(words, 0) + 1
+    counts = Counter(AGREED[row.status] for row in rows)
     return "; ".join(f"{counts[words]} {words}" for words in AGREED.values() if words in counts)
 
 

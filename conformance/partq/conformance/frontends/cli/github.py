@@ -65,7 +65,8 @@ def commands(outcomes: Iterable[RuleOutcome], absent: Iterable[Absent]) -> Itera
     for level, title, text in found:
         seen[level] += 1
         if seen[level] <= ANNOTATIONS:
-            yield f"::{level} title={_property(f'partq: {title}')}::{_data(text)}"
+            named = _data(f"partq: {title}").replace(":", "%3A").replace(",", "%2C")
+            yield f"::{level} title={named}::{_data(text)}"
 
 
 def _body(one: RuleOutcome) -> str:
@@ -77,11 +78,6 @@ def _body(one: RuleOutcome) -> str:
 def _data(text: str) -> str:
     """The text as the message of a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    """The text as a property of a command."""
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def summary(broker: str, outcomes: Sequence[RuleOutcome], absent: Sequence[Absent], conclusion: str) -> str:

@@ -137,11 +137,11 @@ def listing(
         fail(f"--broker is about rules: partq list rules --broker {broker}")
     exempt = {} if broker is None else exempt_for(broker, profile)
     families = {known_profile(word).name for word in profile or ()} or set(exempt)
-    asked = [one.upper() for one in rule or ()]
+    asked = {one.upper() for one in rule or ()}
     found = [
         entry
         for entry in ENTRIES[kind](tuple(dict.fromkeys((*PROFILES, *sorted(families)))))
-        if (not asked or any(_is_about(entry, one) for one in asked))
+        if (not asked or any({id, id.partition("-")[0]} & asked for id in entry.rules))
         and (not families or not families.isdisjoint(entry.profiles))
         and all(word.lower() in f"{entry.name} {entry.text}".lower() for word in words or ())
     ]
@@ -173,11 +173,6 @@ def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
     """The entry as plain data; ``exempt``: profile -> why the rule does not apply, null where it does."""
     of = {"exempt": {name: rules.get(entry.name) for name, rules in exempt.items()}} if exempt else {}
     return {**entry._asdict(), **of}
-
-
-def _is_about(entry: Entry, rule: str) -> bool:
-    """``rule``: a rule such as ROUTE-2, or a group such as ROUTE."""
-    return any(rule in (id, id.partition("-")[0]) for id in entry.rules)
 
 
 def _show(kind: Kind, found: list[Entry], exempt: Exempt) -> None:

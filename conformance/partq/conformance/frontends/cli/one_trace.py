@@ -52,14 +52,14 @@ class Trace:
     @property
     def command(self) -> str:
         """What runs it alone, without the broker's password."""
-        from partq.conformance.frontends.campaign.programs import command_of
+        from partq.conformance.frontends.campaign.plan import command_of
 
         return command_of(self.broker, self.profile, self.number, self.seed, self.length)
 
     def program(self, broker: Broker) -> Program:
         """Its program. Raises `BrokerFailed`."""
         from partq.conformance.evaluation.suite import lacks_of
-        from partq.conformance.frontends.campaign.programs import program_of
+        from partq.conformance.frontends.campaign.plan import program_of
 
         broker.profile = self.profile
         return program_of(broker, self.seed, self.number, self.length, lacks_of(broker))

@@ -11,9 +11,8 @@ import typer
 
 from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import failing
-from partq.conformance.frontends.cli.junit import junit
+from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
-from partq.conformance.frontends.cli.rule_times import RuleTimes
 from partq.conformance.verdict import Finding, Matched, Verdicts
 
 if TYPE_CHECKING:

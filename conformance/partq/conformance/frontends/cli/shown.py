@@ -6,7 +6,7 @@ What a broker or file says is printed without markup. What a verdict comes to, `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
@@ -22,8 +22,8 @@ from partq.conformance.verdict import (
     Exit,
     Finding,
     Matched,
+    State,
     Status,
-    Verdict,
     Verdicts,
     ambiguities,
     causes_of,
@@ -115,8 +115,9 @@ def show_verdicts(
         _show_table(out, results, detail.whole_catalogue, numbers)
     else:
         _show_open(out, results, known)
-    if known:
-        _show_absent(out, known)
+    for one in known.absent if known else ():
+        style = "bold yellow" if one.state is State.GONE else "dim"
+        out.print(Text(f"baseline: {printable(f'{one.entry.text}: {one.why}')}", style=style), soft_wrap=True)
     out.print()
     out.print(summary(results))
 
@@ -208,25 +209,13 @@ def _show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | N
                     out.print(Text(f"  {name} known: {printable(accepted)}", style="yellow"))
 
 
-def _show_absent(out: Console, known: Matched) -> None:
-    """The entries of the baseline that nothing matches."""
-    for one in known.absent:
-        style = "bold yellow" if one in known.gone else "dim"
-        out.print(Text(f"baseline: {printable(f'{one.entry.text}: {one.why}')}", style=style), soft_wrap=True)
-
-
 def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
-    reasons: dict[str, list[str]] = {}
-    for name, verdict in _unknown(result):
-        reasons.setdefault(verdict.reason, []).append(name)
-    return reasons
-
-
-def _unknown(result: Verdicts) -> Iterator[tuple[str, Verdict]]:
     """The undecided rules, except the candidates of a violation."""
+    reasons: dict[str, list[str]] = {}
     for name, verdict in result.items():
         if verdict.status is Status.UNKNOWN and not verdict.candidates:
-            yield name, verdict
+            reasons.setdefault(verdict.reason, []).append(name)
+    return reasons
 
 
 def _show_table(

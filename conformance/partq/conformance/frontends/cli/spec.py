@@ -12,7 +12,7 @@ from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, fail, failing, output, say
 from partq.conformance.frontends.cli.options import Output
-from partq.conformance.frontends.cli.spec_answers import known, report, today, told
+from partq.conformance.frontends.cli.spec_answers import known, ok_or, report, today, told
 from partq.conformance.frontends.cli.spec_apalache import check_by_apalache, tell_of_earlier
 from partq.conformance.frontends.cli.table import titled
 from partq.spec.tools.toolbox import Tool
@@ -78,7 +78,11 @@ def _check_by_tlc(
 
     if record:
         chosen = [one._replace(figures=Figures()) for one in chosen]
-    done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), _ended)]
+
+    def ended(one: Checked) -> str:
+        return f"{one.check.name}: {one.wrong or 'as expected'}, {one.seconds:.1f} s"
+
+    done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), ended)]
     done.sort(key=lambda one: chosen.index(one.check))
     if record:
         record_checks({one.check.name: recorded(one, today()) for one in done if not one.wrong})
@@ -120,10 +124,6 @@ def compare(
     )
 
 
-def _ended(one: Checked) -> str:
-    return f"{one.check.name}: {one.wrong or 'as expected'}, {one.seconds:.1f} s"
-
-
 def _plain(one: Checked) -> dict[str, Any]:
     answer = one.answer
     found = {"violated": answer.violated, "states": answer.distinct, "transitions": answer.generated}
@@ -147,8 +147,8 @@ def _show(done: Sequence[Checked]) -> None:
         answer, steps = one.answer, len(one.answer.trace)
         counts = (f"{n:,}" for n in (answer.distinct, answer.generated, steps or answer.depth))
         expected = f"{one.check.expected} {one.check.breaks}".strip()
-        ended = Text("ok", style="green") if not one.wrong else Text(one.wrong, style="bold red")
-        table.add_row(one.check.name, one.check.question, expected, *counts, f"{one.seconds:.1f}", ended)
+        seconds = f"{one.seconds:.1f}"
+        table.add_row(one.check.name, one.check.question, expected, *counts, seconds, ok_or(one.wrong))
     output().print(table)
 
 

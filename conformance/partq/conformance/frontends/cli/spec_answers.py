@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any, NoReturn, TypeVar
 
 import typer
+from rich.text import Text
 
 from partq.conformance.frontends.cli.common import Format, fail, note, output, print_json
 from partq.conformance.verdict import Exit
@@ -39,9 +40,9 @@ def today() -> str:
     return date.today().isoformat()
 
 
-def _contradicts(one: Any) -> bool:
-    """Whether an answer is another one than the manifest has."""
-    return bool(one.wrong)
+def ok_or(wrong: str) -> Text:
+    """How an answer fits the manifest, in a table."""
+    return Text(wrong, style="bold red") if wrong else Text("ok", style="green")
 
 
 def report(
@@ -51,12 +52,12 @@ def report(
     *,
     plain: Callable[[T], dict[str, Any]],
     show: Callable[[Sequence[T]], None],
-    wrong: Callable[[T], bool] = _contradicts,
+    wrong: Callable[[Any], object] = lambda one: one.wrong,
     otherwise: str = "as the manifest says",
 ) -> NoReturn:
     """Print the answers, as JSON or by ``show`` with a last line, and end with the exit code. ``what``: their
     name; ``otherwise``: what they all are where none is wrong."""
-    differ = sum(map(wrong, done))
+    differ = sum(bool(wrong(one)) for one in done)
     if format is Format.JSON:
         print_json({what: [plain(one) for one in done]})
     else:

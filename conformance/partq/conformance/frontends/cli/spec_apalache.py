@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from partq.conformance.frontends.cli.common import Format, note, output
-from partq.conformance.frontends.cli.spec_answers import report, today, told
+from partq.conformance.frontends.cli.spec_answers import ok_or, report, today, told
 from partq.conformance.frontends.cli.table import titled
 
 if TYPE_CHECKING:
@@ -23,8 +21,14 @@ def check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, record: bool
     from partq.spec.checking.symbolic import jobs_that_fit, run
     from partq.spec.tools.toolbox import apalache
 
+    def begun(question: Symbolic, words: Sequence[str]) -> None:
+        note(f"{question.name}: {' '.join(words)}")
+
+    def ended(one: Answered) -> str:
+        return f"{one.question.name}: {one.wrong or 'as expected'}, {_seconds(one):.0f} s"
+
     apalache()
-    done = [*told(run(chosen, jobs or jobs_that_fit(), _begun), len(chosen), _ended)]
+    done = [*told(run(chosen, jobs or jobs_that_fit(), begun), len(chosen), ended)]
     done.sort(key=lambda one: chosen.index(one.question))
     if record:
         record_runs({one.question.name: _recorded(one) for one in done if not one.wrong})
@@ -42,14 +46,6 @@ def tell_of_earlier(questions: Sequence[Symbolic]) -> None:
             f"{len(found)} of {len(questions)} records of Apalache are of an earlier text of the "
             f"specification, and prove nothing of this one: {names}"
         )
-
-
-def _begun(question: Symbolic, words: Sequence[str]) -> None:
-    note(f"{question.name}: {' '.join(words)}")
-
-
-def _ended(one: Answered) -> str:
-    return f"{one.question.name}: {one.wrong or 'as expected'}, {_seconds(one):.0f} s"
 
 
 def _seconds(one: Answered) -> float:
@@ -83,10 +79,7 @@ def _show(done: Sequence[Answered]) -> None:
     table = titled("the specification, asked of Apalache", headings, right=["s"], overflow="fold")
     table.add_column("")
     for one in done:
-        ended = Text("ok", style="green") if not one.wrong else Text(one.wrong, style="bold red")
         outcomes = ", ".join(str(call.answer.outcome) for call in one.made)
-        question = one.question
-        table.add_row(
-            question.name, question.question, str(question.expected), outcomes, f"{_seconds(one):.0f}", ended
-        )
+        asked, seconds = one.question, f"{_seconds(one):.0f}"
+        table.add_row(asked.name, asked.question, str(asked.expected), outcomes, seconds, ok_or(one.wrong))
     output().print(table)

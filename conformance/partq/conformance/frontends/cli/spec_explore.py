@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from partq.conformance.evaluation.exploring import Chooser, Session, Side
     from partq.conformance.workload.menu import Choice
     from partq.conformance.workload.program import Program, Step
-    from partq.model.messages import Message
     from partq.spec.exploration.server import Explorer
     from partq.spec.exploration.session import Exploration
 
@@ -88,7 +87,8 @@ def explore(
         choose = _asked if random is None else _drawn(random, seed)
     else:
         done = _stored(program, profile)
-        choose, clients = _listed(done.steps), done.procs
+        left = iter(done.steps)
+        choose, clients = (lambda choices: next(left, None)), done.procs
     target.profile = done.profile
     try:
         with _explorer(recorded, record) as explorer:
@@ -136,10 +136,6 @@ def _claimed(broker: Broker) -> str:
     return claimed[0] if len(claimed) == 1 else USUAL
 
 
-def _messages(program: Program) -> list[Message]:
-    return [message for step in program.steps for message in step.args.get("messages", ())]
-
-
 # Who answers, who chooses
 
 
@@ -183,12 +179,8 @@ def _session(
     def told(side: Side) -> None:
         out.print(Text(printable(_line(side, program.profile))), soft_wrap=True)
 
-    return Session(explorer.call, choose, clients, _messages(program), own, seconds, ready, told)
-
-
-def _listed(steps: Sequence[Step]) -> Chooser:
-    left = iter(steps)
-    return lambda choices: next(left, None)
+    messages = [message for step in program.steps for message in step.args.get("messages", ())]
+    return Session(explorer.call, choose, clients, messages, own, seconds, ready, told)
 
 
 def _drawn(count: int, seed: int) -> Chooser:

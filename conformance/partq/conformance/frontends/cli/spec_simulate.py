@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,14 +20,6 @@ from partq.spec.tools.toolbox import Tool
 if TYPE_CHECKING:
     from partq.spec.checking.manifest import Check
     from partq.spec.simulation.behaviours import Order
-
-
-class Made(NamedTuple):
-    """How many traces were made of a check, and how many seconds that took."""
-
-    name: str
-    traces: int
-    seconds: float
 
 
 def simulate(
@@ -56,6 +48,7 @@ def simulate(
     Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
     does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
     from partq.spec.checking.checks import several
+    from partq.spec.checking.symbolic import jobs_that_fit
     from partq.spec.simulation.behaviours import Order
 
     with failing(out):
@@ -64,18 +57,11 @@ def simulate(
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
             note(f"{plural(there, 'trace')} there already")
-        making = several(partial(_made, out), waiting, jobs or _usual_jobs(tool))
-        for _ in told(making, len(waiting), _ended):
+        at_once = jobs or (jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1)
+        for _ in told(several(partial(_made, out), waiting, at_once), len(waiting), str):
             pass
     number = sum(len(order.names) for order in orders)
     say(f"{plural(number, 'trace')} in {out} (partq run BROKER --program {out})")
-
-
-def _usual_jobs(tool: Tool) -> int:
-    """How many run at a time: what cores and memory allow."""
-    from partq.spec.checking.symbolic import jobs_that_fit
-
-    return jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1
 
 
 def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
@@ -109,8 +95,9 @@ def _meta(file: Path) -> Mapping[str, Any]:
         fail(f"{file}: {error}")
 
 
-def _made(out: Path, order: Order) -> Made:
-    """Make the traces of an order and write them. Raises `NoTrace`, `ToolMissing`, `OSError`."""
+def _made(out: Path, order: Order) -> str:
+    """Make the traces of an order and write them; what was made, in a line. Raises `NoTrace`, `ToolMissing`,
+    `OSError`."""
     from partq.spec.simulation.behaviours import traces
 
     begun = monotonic()
@@ -118,8 +105,4 @@ def _made(out: Path, order: Order) -> Made:
         aside = out / f"{name}.part"
         aside.write_text(write_trace(trace), encoding="utf-8")
         aside.replace(out / f"{name}{SUFFIX}")
-    return Made(order.check.name, len(order.names), monotonic() - begun)
-
-
-def _ended(made: Made) -> str:
-    return f"{made.name}: {plural(made.traces, 'trace')}, {made.seconds:.1f} s"
+    return f"{order.check.name}: {plural(len(order.names), 'trace')}, {monotonic() - begun:.1f} s"

@@ -73,18 +73,14 @@ def verdict_table(
     hidden: dict[Status, list[str]] = {}
     for requirement, row in catalogue().items():
         verdicts = [result[requirement] for result in results.values()]
-        best = max((verdict.status for verdict in verdicts), key=_loudness)
-        if best in NOT_IN_QUESTION and not whole_catalogue:
-            hidden.setdefault(best, []).append(requirement)
+        statuses = [verdict.status for verdict in verdicts]
+        if not whole_catalogue and all(status in NOT_IN_QUESTION for status in statuses):
+            hidden.setdefault(max(statuses, key=NOT_IN_QUESTION.index), []).append(requirement)
             continue
         words = (requirement, row.level.value, row.title)[: len(about)]
         pointers = [_pointer(numbers.get((profile, requirement), ())) for profile in results]
         table.add_row(*words, *cells(verdicts, pointers))
     return table, hidden
-
-
-def _loudness(status: Status) -> int:
-    return NOT_IN_QUESTION.index(status) if status in NOT_IN_QUESTION else len(NOT_IN_QUESTION)
 
 
 def _styled(verdict: Verdict, more: str = "") -> Text:
@@ -107,11 +103,7 @@ def _columns(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text
         status.append(f"\n{pointer}", style="dim")
     if verdict.reason and not verdict.candidates:
         status.append(f"\n{printable(verdict.reason)}", style="dim")
-    return status, _number(verdict.exercised), _number(verdict.times)
-
-
-def _number(count: int) -> Text:
-    return Text(f"{count:,}" if count else "")
+    return (status, *(Text(f"{count:,}" if count else "") for count in (verdict.exercised, verdict.times)))
 
 
 def _cells(verdicts: Sequence[Verdict], pointers: Sequence[str]) -> tuple[Text, ...]:

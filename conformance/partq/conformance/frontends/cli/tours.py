@@ -28,6 +28,7 @@ from partq.conformance.verdict import plural, verdicts_document
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
+    from partq.conformance.evaluation.keeping import Target
     from partq.conformance.evaluation.suite import Run
     from partq.conformance.oracle.graph_coverage import Tally
     from partq.conformance.verdict import Verdicts
@@ -51,8 +52,12 @@ def tours(
     format: Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
+    from partq.conformance.evaluation.keeping import Target
+
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}
-    folder = None if out is None else _Folder(out)
+    if out is not None and out.exists():
+        fail(f"{out} exists: give a new folder")
+    folder = None if out is None else Target.of(out)
     results = {name: _Result(name, seed, folder) for name in chosen}
     for name, surveys in chosen.items():
         for survey in surveys:
@@ -85,25 +90,17 @@ def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[S
     return tuple(survey for survey in found if not scopes or survey.name in scopes)
 
 
-class _Folder:
-    """Where programs are stored. It must not exist."""
+def _store(out: Target, profile: str, programs: Mapping[str, Program]) -> None:
+    """Write these programs, a file each."""
+    from partq.conformance.workload.program import dumps
 
-    def __init__(self, out: Path) -> None:
-        if out.exists():
-            fail(f"{out} exists: give a new folder")
-        self.out, self.place = out, out.absolute()  # wherever an adapter makes the current folder be
-
-    def store(self, profile: str, programs: Mapping[str, Program]) -> None:
-        """Write these programs, a file each."""
-        from partq.conformance.workload.program import dumps
-
-        try:
-            (self.place / profile).mkdir(parents=True, exist_ok=True)
-            for name, program in programs.items():
-                file = self.place / profile / f"{name.replace(' ', '-')}.json"
-                file.write_text(dumps(program) + "\n", encoding="utf-8")
-        except OSError as error:
-            fail(f"{self.out}: {error.strerror}")
+    try:
+        (out.place / profile).mkdir(parents=True, exist_ok=True)
+        for name, program in programs.items():
+            file = out.place / profile / f"{name.replace(' ', '-')}.json"
+            file.write_text(dumps(program) + "\n", encoding="utf-8")
+    except OSError as error:
+        fail(f"{out.shown}: {error.strerror}")
 
 
 class _Scope(NamedTuple):
@@ -117,7 +114,7 @@ class _Scope(NamedTuple):
 class _Result:
     """What came of one profile's tours. ``kept``: the runs that found something."""
 
-    def __init__(self, profile: str, seed: int, folder: _Folder | None) -> None:
+    def __init__(self, profile: str, seed: int, folder: Target | None) -> None:
         self.profile = profile
         self.seed = seed
         self.folder = folder
@@ -146,7 +143,7 @@ class _Result:
         from partq.conformance.verdict import merge
 
         if self.folder is not None:
-            self.folder.store(self.profile, programs)
+            _store(self.folder, self.profile, programs)
         tasks = [NamedProgram(name, program) for name, program in programs.items()]
         with closing(runs(target, target.profile, tasks)) as ending:
             for _, done in ending:
