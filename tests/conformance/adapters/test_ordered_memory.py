@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from one_case import run_case
 from ordered_memory import Backwards, Forgetful, Memory, PairsTurned, ToTheEnd, Unblocked
 
 from partq.conformance.adapters import Broker
-from partq.conformance.evaluation.suite import Ways, run_case, run_suite
+from partq.conformance.evaluation.suite import Ways, run_suite
 from partq.conformance.verdict import Status
 from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.steps import complete, message, program, receive, send

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from one_case import run_case
 
 from partq.conformance.adapters import (
     Indefinite,
@@ -29,7 +30,6 @@ from partq.conformance.adapters.rabbitmq_address import Address, address
 from partq.conformance.adapters.rabbitmq_client import WAYS, RabbitMQClient
 from partq.conformance.adapters.rabbitmq_wire import HASH_HEADER, headers, shown
 from partq.conformance.evaluation.decision import NONE, check_history
-from partq.conformance.evaluation.suite import run_case
 from partq.conformance.execution.runner import Limits, run
 from partq.conformance.history import History
 from partq.conformance.verdict import Status

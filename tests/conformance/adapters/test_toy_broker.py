@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from one_case import run_case
 
-from partq.conformance.evaluation.suite import run_case
 from partq.conformance.verdict import Status
 from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import SECOND

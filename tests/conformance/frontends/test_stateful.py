@@ -11,13 +11,14 @@ import canned_broker
 import pytest
 from hypothesis import given, settings
 
-from partq.conformance.adapters import Unreachable, open_broker
+from partq.conformance.adapters import Broker, Unreachable, open_broker
 from partq.conformance.adapters.reference import Reference
-from partq.conformance.evaluation.decision import NONE
-from partq.conformance.evaluation.suite import Ways
+from partq.conformance.evaluation.decision import EVERY, NONE, Exactness
+from partq.conformance.evaluation.finding_text import wrong_in
+from partq.conformance.evaluation.suite import NamedProgram, Ways, runs
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.search_state import NotConformant
-from partq.conformance.frontends.stateful import generated, machine_for, search, search_on, verdict
+from partq.conformance.frontends.stateful import generated, machine_for, search_on
 from partq.conformance.history import History
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.program import Program
@@ -29,9 +30,15 @@ SCREENS = Ways(jobs=1, exact=NONE)
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 
 
+def _wrong(broker: Broker, program: Program, exact: Exactness) -> list[str]:
+    """What is wrong with the broker's behaviour under the program, in words."""
+    ((_, done),) = runs(broker, program.profile, [NamedProgram("it", program)], Ways(jobs=1, exact=exact))
+    return wrong_in(done)
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_is_found_on_the_reference(profile: str) -> None:
-    search("reference", profile, examples=60, seed=1)
+    search_on(open_broker("reference"), profile, examples=60, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,7 @@ def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> Non
         search_on(broker, "azure-premium", examples=400, seed=2, ways=SCREENS)
     assert found.value.steady
     assert len(found.value.program.steps) <= 12
-    assert verdict(open_broker(f"mutant:{mutant}"), found.value.program)
+    assert _wrong(open_broker(f"mutant:{mutant}"), found.value.program, EVERY)
 
 
 def test_the_program_that_is_printed_or_stored_replays(
@@ -110,7 +117,7 @@ def test_a_program_that_is_not_drawn_to_its_end_is_not_run() -> None:
 @given(generated("azure-premium"))
 def test_the_generator_draws_from_hypothesis_too(program: Program) -> None:
     assert programs.from_json(programs.to_json(program)) == program
-    assert not verdict(Reference("azure-premium"), program, NONE)
+    assert not _wrong(Reference("azure-premium"), program, NONE)
 
 
 class Listening(Failing):

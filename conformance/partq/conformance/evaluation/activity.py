@@ -76,8 +76,7 @@ def _asked(record: Record) -> Iterator[str]:
 
 def only_drained(history: History) -> bool:
     """Whether a drain was shown messages, and no client ever was."""
-    procs = {record.proc for record in history.records if record.messages}
-    return procs == {DRAINER}
+    return {record.proc for record in history.records if record.messages} == {DRAINER}
 
 
 def without_drain(history: History) -> History:
@@ -108,7 +107,9 @@ def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -
     receives = [r for r in quiet if r.op == "receive" and r.outcome == Outcome.OK]
     given = sum(bool(record.messages) for record in receives)
     counts[key(Count.CALLED, RECEIVE)] += given
-    if given == len(receives) or (given and _owned(history.header.profile)):
+    # A message belongs to the consumer that has its partition: the others rightly get nothing meanwhile.
+    owned = "REB-3" in requirements_of(history.header.profile)
+    if given == len(receives) or (given and owned):
         return
     waiting, held = _waiting(history), _held(history)
     for record in receives:
@@ -116,12 +117,6 @@ def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -
             if not held[record.entity].touch(record):
                 counts[key(Count.CALLED, RECEIVE)] += 1
                 counts[key(Count.EMPTY, RECEIVE)] += 1
-
-
-def _owned(profile_name: str) -> bool:
-    """Whether a message belongs to the consumer that has its partition, so that the others rightly get
-    nothing while it is there."""
-    return "REB-3" in requirements_of(profile_name)
 
 
 class _Spans:

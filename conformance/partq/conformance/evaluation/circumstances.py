@@ -8,7 +8,7 @@ from typing import Final
 
 from partq.conformance.history import History
 from partq.conformance.verdict import Finding, Inspection
-from partq.model.conditions import HANDOFFS, STRIKES, Deed, holding, scene
+from partq.model.conditions import HANDOFFS, STRIKES, holding, scene
 from partq.model.operations import DRAINER
 
 CAUSES: Final = 4
@@ -28,18 +28,17 @@ def _placed(finding: Finding, history: History) -> Finding:
 
 
 def _causes(finding: Finding, history: History) -> list[int]:
-    """The last faults before the finding showed itself, and the last handoffs before the last of its
-    records."""
+    """The last faults before the finding showed itself, and the last handoffs before the last of its records;
+    none of those that the drain caused."""
     last = max(finding.witness, default=len(history))
-    during = [deed for deed in scene(history.records, finding.witness).during if not _drains(deed)]
+    during = [
+        deed
+        for deed in scene(history.records, finding.witness).during
+        if deed.proc != DRAINER and not str(deed.args.get("flow", "")).startswith(f"{DRAINER}-")
+    ]
     struck = [deed.i for deed in during if deed.op in STRIKES]
     handed = [deed.i for deed in during if deed.op in HANDOFFS and deed.i < last]
     return [*struck[-CAUSES:], *handed[-CAUSES:]]
-
-
-def _drains(deed: Deed) -> bool:
-    """Whether the drain caused the record."""
-    return deed.proc == DRAINER or str(deed.args.get("flow", "")).startswith(f"{DRAINER}-")
 
 
 def _givers(finding: Finding, history: History) -> Iterator[int]:

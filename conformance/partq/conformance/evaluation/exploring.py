@@ -16,7 +16,7 @@ from partq.conformance.oracle.specified import operation_of, sent_of, words_of
 from partq.conformance.workload.menu import Choice, Menu
 from partq.conformance.workload.program import Step
 from partq.model.messages import Message
-from partq.model.profiles import Profile, profile
+from partq.model.profiles import profile
 from partq.spec.exploration.module import Setting
 from partq.spec.exploration.session import OWN_MOVES, Call, Exploration, Followed, Verdict
 from partq.spec.validation import NotFollowed
@@ -125,9 +125,11 @@ def setting_of(header: Header, clients: Sequence[str], messages: Sequence[Messag
         raise NotFollowed("flows are not explored yet")
     if not messages:
         raise NotFollowed("a session in which nothing is sent")
+    without = {"begin": family.transactions, "peek": family.peek, "partition_down": family.partitioned}
+    offered = {word for op, word in _WORDS.items() if op not in header.lacks and without.get(op, True)}
     return Setting(
         words=words_of(family),
-        offered=frozenset({"stale", "delete", *_offered(family, frozenset(header.lacks))}),
+        offered=frozenset({"stale", "delete", *offered}),
         messages=tuple(sent_of(message, family) for message in messages),
         clients=tuple(clients),
         partitions=entity.partitions if family.partitioned else 1,
@@ -135,8 +137,3 @@ def setting_of(header: Header, clients: Sequence[str], messages: Sequence[Messag
         first=entity.seq_start,
         bits=family.counter_bits,
     )
-
-
-def _offered(family: Profile, lacks: frozenset[str]) -> set[str]:
-    without = {"begin": family.transactions, "peek": family.peek, "partition_down": family.partitioned}
-    return {word for op, word in _WORDS.items() if op not in lacks and without.get(op, True)}

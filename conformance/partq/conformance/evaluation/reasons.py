@@ -247,28 +247,22 @@ def _without(scene: Scene, id: str) -> str:
 
 def _expired(scene: Scene) -> Reason | None:
     """The time to live of a message that is received had ended."""
-    for shown in scene.received:
-        if shown.id not in scene.sends:
-            continue
-        record, message = scene.sends[shown.id]
+    for record, message in (scene.sends[one.id] for one in scene.received if one.id in scene.sends):
         if record.ret is None or message.ttl is None or "txn" in record.args:
             continue
         ended = max(record.ret, message.scheduled_at or 0) + message.ttl
         if ended < scene.answer.call:
             why = f"its time to live of {time_text(message.ttl)} had ended by {time_text(ended)}"
-            return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
+            return Reason(message.id, why, (record.i,), _without(scene, message.id))
     return None
 
 
 def _early(scene: Scene) -> Reason | None:
     """A message that is received before the time for which it was scheduled."""
-    for shown in scene.received:
-        if shown.id not in scene.sends:
-            continue
-        record, message = scene.sends[shown.id]
+    for record, message in (scene.sends[one.id] for one in scene.received if one.id in scene.sends):
         if (scene.answer.ret or FOREVER) < (message.scheduled_at or 0):
             why = f"it was scheduled for {time_text(message.scheduled_at or 0)}"
-            return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
+            return Reason(message.id, why, (record.i,), _without(scene, message.id))
     return None
 
 

@@ -82,8 +82,11 @@ def smallest(broker: Broker, program: Program, finding: Finding, budget: int = B
         small = [program]
         for question in questions:
             if len(small[-1].steps) > SHORT or len(small) == 1:
-                tries = min(budget, question.tries)
-                small.append(shrink(small[-1], partial(_shows, broker, question.holds, telling), tries))
+
+                def shows(candidate: Program, holds: Callable[[History], bool] = question.holds) -> bool:
+                    return holds(run(broker, candidate)) and telling(candidate)
+
+                small.append(shrink(small[-1], shows, min(budget, question.tries)))
         for least in reversed(small[1:]):
             if shown(run(broker, least), finding, same_cause=False) is not None:
                 return least
@@ -95,15 +98,6 @@ class _Question(NamedTuple):
 
     holds: Callable[[History], bool]
     tries: int = BUDGET
-
-
-def _shows(
-    broker: Broker,
-    holds: Callable[[History], bool],
-    telling: Callable[[Program], bool],
-    candidate: Program,
-) -> bool:
-    return holds(run(broker, candidate)) and telling(candidate)
 
 
 def _ways(history: History, finding: Finding) -> Iterator[tuple[_Question, ...]]:

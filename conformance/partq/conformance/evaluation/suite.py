@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -115,15 +115,14 @@ def seen_in(runs: Iterable[Run], finding: Finding) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """``verdicts``: all runs merged, one for every rule of the catalogue. ``cases``: each case's verdicts.
-    ``kept``: the runs that found something, with their histories. ``runs``: how many there were.
-    ``unusable``: how many answers of the adapter no history can hold; ``unusable_first``: to which operation,
-    and in which run, the first one was. ``activity``: what all runs show of it. ``faults``: how often each
-    fault struck. ``judging``: what the judge did with the histories."""
+    """``verdicts``: all runs merged, one for every rule of the catalogue. ``kept``: the runs that found
+    something, with their histories. ``runs``: how many there were. ``unusable``: how many answers of the
+    adapter no history can hold; ``unusable_first``: to which operation, and in which run, the first one was.
+    ``activity``: what all runs show of it. ``faults``: how often each fault struck. ``judging``: what the
+    judge did with the histories."""
 
     profile: str
     verdicts: Verdicts
-    cases: dict[str, Verdicts]
     kept: tuple[Run, ...]
     runs: int
     unusable: int = 0
@@ -145,11 +144,10 @@ class SuiteResult:
         found += [(code, f"{why} ({self.profile})") for code, why in self.judging.besides()]
         if not self.unusable:
             return found
-        answers = (
-            f"{plural(self.unusable, 'answer')} of the adapter {'was' if self.unusable == 1 else 'were'}"
-        )
-        text = f"{answers} unusable: first that to {self.unusable_first} ({self.profile})"
-        return [*found, (Exit.INCONCLUSIVE, text)]
+        were = "was" if self.unusable == 1 else "were"
+        answers = f"{plural(self.unusable, 'answer')} of the adapter {were} unusable"
+        why = f"{answers}: first that to {self.unusable_first} ({self.profile})"
+        return [*found, (Exit.INCONCLUSIVE, why)]
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
@@ -180,12 +178,6 @@ class Ways:
 
 
 ONE_AT_A_TIME: Final = Ways(jobs=1)
-
-
-def run_case(broker: Broker, profile: str, case: Case) -> Run:
-    """Run one case and judge its history."""
-    ((_, done),) = runs(broker, profile, [NamedProgram(case.name, case.build(profile))])
-    return done
 
 
 def default_programs(broker: Broker) -> int:
@@ -235,9 +227,8 @@ def run_suite(
     The programs are the first traces of a campaign with that seed. Raises `Unreachable` and `BrokerFailed`;
     what goes wrong once the broker is open is in the verdicts.
     """
-    directed = cases_for(broker, profile, cases)
     lacks = lacks_of(broker)
-    tasks = [NamedProgram(case.name, case.build(profile)) for case in directed]
+    tasks = [NamedProgram(case.name, case.build(profile)) for case in cases_for(broker, profile, cases)]
     tasks += named
     tasks += seeded(broker, profile, seed, range(programs))
     done: dict[int, Run] = {}
@@ -257,22 +248,19 @@ def run_suite(
     return SuiteResult(
         profile,
         tolerated(narrowed(verdicts, profile, ALL, shown), share),
-        {run_.name: run_.verdicts for run_ in ordered[: len(directed)]},
         tuple(run_ for run_ in ordered if run_.findings or ambiguities(run_.verdicts)),
         len(ordered),
         len(unusable),
         unusable[0] if unusable else "",
         shown,
-        Counter(op for run_ in ordered for op in _struck(run_.history)),
+        Counter(
+            record.op
+            for run_ in ordered
+            for record in run_.history.records  # but those of the drain
+            if record.op in STRIKES and record.proc != DRAINER and record.outcome != Outcome.ERROR
+        ),
         added(run_.judging for run_ in ordered),
     )
-
-
-def _struck(history: History) -> Iterator[str]:
-    """The faults of a program, those of the drain left out."""
-    for record in history.records:
-        if record.op in STRIKES and record.proc != DRAINER and record.outcome != Outcome.ERROR:
-            yield record.op
 
 
 def seeded(broker: Broker, profile: str, seed: int, numbers: Iterable[int]) -> list[NamedProgram]:
@@ -371,10 +359,8 @@ class _Brokers:
             self.idle.append(broker)
 
     def _taken(self) -> Broker:
-        try:
+        with suppress(IndexError):
             return self.idle.pop()  # one step, whichever thread comes first
-        except IndexError:
-            pass
         try:
             return self.another()
         except UnknownBroker as error:
@@ -390,10 +376,6 @@ def _history(
         except (Unreachable, Stopped, KeyboardInterrupt):
             raise
         except BaseException as error:
-            raise _failed(broker, error, f"in {task.name}") from error
-
-
-def _failed(broker: Broker, error: BaseException, where: str) -> BrokerFailed:
-    kind = f"{type(broker).__name__} raised {type(error).__name__}"
-    said = " ".join(str(error).splitlines())
-    return BrokerFailed(f"{kind}: {said}{place(error)}, {where}")
+            kind, said = type(error).__name__, " ".join(str(error).splitlines())
+            where = f"{place(error)}, in {task.name}"
+            raise BrokerFailed(f"{type(broker).__name__} raised {kind}: {said}{where}") from error

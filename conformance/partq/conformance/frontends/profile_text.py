@@ -37,7 +37,8 @@ def written(family: Profile, begins: bool = False) -> str:
 def _parts(family: Profile, said: Mapping[str, Any], room: str) -> Iterator[str]:
     """The parts after the title."""
     if isinstance(said["rules"], list):
-        yield "# The rules that bind, by ID or group (partq list rules).\n" + _rule_list(said["rules"])
+        rows = "".join(f"    {value_text(word)},  # {_about(word)}\n" for word in said["rules"])
+        yield f"# The rules that bind, by ID or group (partq list rules).\nrules = [\n{rows}]\n"
     if added := said.get("adds_properties"):
         yield f"# Properties that the broker adds to a message.\nadds_properties = {value_text(added)}\n"
     yield f"[switches]\n{''.join(_switches(family))}"
@@ -50,11 +51,6 @@ def _parts(family: Profile, said: Mapping[str, Any], room: str) -> Iterator[str]
             yield f"# {_about(word)}\n[rules.{word}]\n{_lines(ground) or room}"
     for divergence in said.get("divergences", ()):
         yield f"[[divergences]]\n{_lines(divergence)}"
-
-
-def _rule_list(words: list[str]) -> str:
-    rows = "".join(f"    {value_text(word)},  # {_about(word)}\n" for word in words)
-    return f"rules = [\n{rows}]\n"
 
 
 def _about(word: str) -> str:
@@ -77,8 +73,6 @@ def _switches(family: Profile) -> Iterator[str]:
 
 
 def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(name)} = {value_text(value)}\n" for name, value in table.items())
-
-
-def _key(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() else value_text(name)
+    """Each name, quoted where TOML needs it, and its value."""
+    names = {name: name if name.isidentifier() and name.isascii() else value_text(name) for name in table}
+    return "".join(f"{names[name]} = {value_text(value)}\n" for name, value in table.items())

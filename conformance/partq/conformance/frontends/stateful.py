@@ -20,18 +20,9 @@ from hypothesis import seed as seeded
 from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable, open_broker
-from partq.conformance.evaluation.decision import EVERY, Exactness
+from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable
 from partq.conformance.evaluation.finding_text import wrong_in
-from partq.conformance.evaluation.suite import (
-    ONE_AT_A_TIME,
-    BrokerFailed,
-    NamedProgram,
-    Run,
-    Ways,
-    lacks_of,
-    runs,
-)
+from partq.conformance.evaluation.suite import ONE_AT_A_TIME, BrokerFailed, NamedProgram, Ways, lacks_of, runs
 from partq.conformance.frontends.live_search import search_live
 from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.generator import generate
@@ -105,7 +96,8 @@ class BrokerMachine(RuleBasedStateMachine):
         """Take the step, and let the model go one of the ways that it may go."""
         self.steps.append(Step(proc, op, args))
         if proc == ENV:
-            self._follow(op, proc, _as_event(op, args, self.entity))
+            named = {"partition": args["index"] % self.entity.partitions} if "index" in args else args
+            self._follow(op, proc, named)
             return
         script = self.scripts[proc]
         resolved = script.resolve(self.steps[-1], self.state.now)
@@ -235,31 +227,15 @@ class BrokerMachine(RuleBasedStateMachine):
             raise _Enough
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
         try:
-            done = _run(self.broker, program, f"program {seen.programs + 1}", self.ways)
+            tasks = [NamedProgram(f"program {seen.programs + 1}", program)]
+            with closing(runs(self.broker, self.profile_name, tasks, self.ways)) as ending:
+                ((_, done),) = ending
         except (Unreachable, BrokerFailed) as error:
             seen.broken = error
             raise
         seen.add(done)
         if trouble := wrong_in(done):
             raise NotConformant(program, trouble, done.verdicts)
-
-
-def _run(broker: Broker, program: Program, name: str, ways: Ways = ONE_AT_A_TIME) -> Run:
-    with closing(runs(broker, program.profile, [NamedProgram(name, program)], ways)) as ending:
-        ((_, done),) = ending
-    return done
-
-
-def verdict(broker: Broker, program: Program, exact: Exactness = EVERY) -> list[str]:
-    """What is wrong with the broker's behaviour under the program, in words; empty if nothing is. Raises
-    `Unreachable` and `BrokerFailed`."""
-    return wrong_in(_run(broker, program, "the program", Ways(jobs=1, exact=exact)))
-
-
-def _as_event(op: str, args: Mapping[str, Any], entity: Entity) -> Mapping[str, Any]:
-    if op in ("partition_down", "partition_up"):
-        return {"partition": args["index"] % entity.partitions}
-    return args
 
 
 def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None) -> type[BrokerMachine]:
@@ -279,14 +255,6 @@ def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None)
     return type("BrokerMachineFor", (BrokerMachine,), known)
 
 
-def search(
-    broker: str, profile_name: str, examples: int = 200, length: int = 20, seed: int | None = None
-) -> SearchState:
-    """Search for a program that shows a violation, and answer what was seen where there is none. Raises
-    `NotConformant` with the smallest one found, and as `search_on`."""
-    return search_on(open_broker(broker), profile_name, examples, length, seed)
-
-
 def search_on(
     broker: Broker,
     profile_name: str,
@@ -298,7 +266,8 @@ def search_on(
     on_program: Callable[[SearchState], None] = lambda seen: None,
     seconds: float | None = None,
 ) -> SearchState:
-    """`search` on a broker that is open. ``on_program`` is called with each program judged. Raises
+    """Search for a program that shows a violation, and answer what was seen where there is none.
+    ``on_program`` is called with each program judged. Raises `NotConformant` with the smallest one found,
     `Unreachable` and `BrokerFailed` at the first program that can't be run."""
     seen = SearchState(examples, on_program, seconds)
     if not isinstance(broker, SimulatedBroker):

@@ -58,18 +58,12 @@ def _texts(value: object) -> tuple[str, ...] | None:
     return tuple(item for item in items if item) if items and all(items) else None
 
 
-def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 TEXT: Final = Field("a text", _text)
 TEXTS: Final = Field("a text or a list of texts", _texts)
-COUNT: Final = Field("a whole number, 0 or more", _count)
-FLAG: Final = Field("true or false", _flag)
+COUNT: Final = Field(
+    "a whole number, 0 or more", lambda value: value if type(value) is int and value >= 0 else None
+)
+FLAG: Final = Field("true or false", lambda value: value if isinstance(value, bool) else None)
 
 
 def checked(table: object, fields: Mapping[str, Field], where: str) -> dict[str, Any]:

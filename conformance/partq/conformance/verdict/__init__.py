@@ -59,7 +59,6 @@ from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
 from partq.conformance.verdict.kills import Kill, kill_verdicts
 from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
-from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence
 from partq.conformance.verdict.regression import Change, Changed, Regression
 from partq.conformance.verdict.statuses import Check, narrowed, not_applicable, verdicts_of
@@ -73,5 +72,6 @@ from partq.conformance.verdict.types import (
     Verdict,
     Verdicts,
     kept,
+    plural,
     violated_one_of,
 )

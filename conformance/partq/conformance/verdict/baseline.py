@@ -382,12 +382,12 @@ def _fault(fault: Fault) -> dict[str, Any]:
 
 def _absence(absent: Absent) -> dict[str, object]:
     entry = absent.entry
-    about = {"kind": entry.kind.value, "profile": entry.profile, "rules": list(entry.rules)}
-    conditions = list(entry.conditions)
     return {
-        **about,
+        "kind": entry.kind.value,
+        "profile": entry.profile,
+        "rules": list(entry.rules),
         "cause": entry.cause,
-        "conditions": conditions,
+        "conditions": list(entry.conditions),
         "reason": entry.reason,
         "why": absent.why,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from string import ascii_uppercase
@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.exercised import coverage
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements
-from partq.conformance.verdict.plurals import plural
-from partq.conformance.verdict.types import Verdicts
+from partq.conformance.verdict.types import Verdicts, plural
 from partq.model.conditions import STRIKES
 
 
@@ -32,15 +31,12 @@ class Done(NamedTuple):
             return programs
         struck = [f"{op} {self.faults[op]:,}" for op in FAULTS if self.faults.get(op)]
         never = [op for op in FAULTS if not self.faults.get(op)]
-        return "; ".join([programs, *([", ".join(struck)] if struck else []), *_never(never)])
+        said = (programs, ", ".join(struck), f"never {', '.join(never)}" if never else "")
+        return "; ".join(filter(None, said))
 
 
 FAULTS: Final = tuple(sorted(STRIKES))
 """The faults that are told, struck or not."""
-
-
-def _never(faults: Sequence[str]) -> list[str]:
-    return [f"never {', '.join(faults)}"] if faults else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +94,13 @@ def names(columns: Sequence[Column]) -> tuple[str, ...]:
 
 def brief(brokers: Sequence[str]) -> list[str]:
     """The brokers' names, URLs without what all URLs of their scheme have in common."""
-    split = {broker: _parts(broker) for broker in brokers}
+    split = [_parts(broker) for broker in brokers]
+    shared = {
+        scheme: set.intersection(*(set(parts) for parts in split if parts[0] == scheme))
+        for scheme, *_ in split
+    }
     return [
-        " ".join([scheme, *(part for part in rest if not _shared(part, scheme, split.values()))])
-        for scheme, *rest in map(split.__getitem__, brokers)
+        " ".join([scheme, *(part for part in rest if part not in shared[scheme])]) for scheme, *rest in split
     ]
 
 
@@ -109,10 +108,6 @@ def _parts(broker: str) -> list[str]:
     """A URL's scheme, host, path and options; of another name nothing but itself."""
     scheme, mark, rest = broker.partition("://")
     return [scheme, *filter(None, re.split("[/?&]", rest))] if mark else [broker]
-
-
-def _shared(part: str, scheme: str, brokers: Iterable[Sequence[str]]) -> bool:
-    return all(part in broker for broker in brokers if broker[0] == scheme)
 
 
 def letters(number: int) -> str:

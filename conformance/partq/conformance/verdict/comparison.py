@@ -5,7 +5,7 @@ Columns in, rows out. Where two runs are of one broker, also what became of each
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -15,9 +15,8 @@ from partq.conformance.verdict.columns import Column, names
 from partq.conformance.verdict.document import plain
 from partq.conformance.verdict.exercised import NOT_IN_QUESTION
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements
-from partq.conformance.verdict.plurals import plural
 from partq.conformance.verdict.regression import Regression
-from partq.conformance.verdict.types import Status, Verdict
+from partq.conformance.verdict.types import Status, Verdict, plural
 from partq.model.requirements import catalogue
 
 SCHEMA: Final = "partq.comparison/1"
@@ -83,18 +82,14 @@ def compare(sources: Sequence[Sequence[Column]], strict: bool = False) -> Compar
     """The columns of all sources side by side. ``strict``: a SHOULD that the last of two runs of one broker
     newly violates counts for the exit code, too."""
     columns = tuple(column for source in sources for column in source)
-    rows = [Row(id, _group(cells), cells) for id, cells in _cells(columns)]
+    cells = {id: tuple(column.verdicts[id] for column in columns) for id in catalogue()}
+    rows = [Row(id, _group(several), several) for id, several in cells.items()]
     rows.sort(key=lambda row: list(Group).index(row.group))
     pairs, dropped = _runs_of_one(sources)
     binding = binding_requirements(strict)
     regressions = tuple(regression.regression(first, last, binding) for first, last in pairs)
     code, words = regression.conclusion(regressions, dropped) if pairs else _compared(columns, rows)
     return Comparison(columns, names(columns), tuple(rows), regressions, dropped, code, words)
-
-
-def _cells(columns: Sequence[Column]) -> Iterable[tuple[str, tuple[Verdict, ...]]]:
-    for id in catalogue():
-        yield id, tuple(column.verdicts[id] for column in columns)
 
 
 def _group(cells: Iterable[Verdict]) -> Group:
@@ -159,12 +154,13 @@ def comparison_to_plain(comparison: Comparison) -> dict[str, Any]:
             }
             for row in comparison.rows
         ],
-        "regressions": {one.profile: _regression(one) for one in comparison.regressions},
+        "regressions": {
+            one.profile: {
+                "exit": one.code,
+                "why": one.why,
+                "changes": {change.value: one.of(change) for change in regression.Change},
+            }
+            for one in comparison.regressions
+        },
         "dropped": list(comparison.dropped),
     }
-
-
-def _regression(one: Regression) -> Mapping[str, Any]:
-    """The profile's exit code, its reason, and the requirements by what became of them."""
-    changes = {change.value: one.of(change) for change in regression.Change}
-    return {"exit": one.code, "why": one.why, "changes": changes}

@@ -15,8 +15,7 @@ from partq.conformance.verdict.exercised import coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.judging import Judging
 from partq.conformance.verdict.merging import ambiguities, merge
-from partq.conformance.verdict.plurals import plural
-from partq.conformance.verdict.types import Status, Verdicts
+from partq.conformance.verdict.types import Status, Verdicts, plural
 from partq.model.profiles import embedded
 
 NAMED: Final = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from partq.conformance.verdict.plurals import plural
+from partq.conformance.verdict.types import plural
 
 Counts = Mapping[str, Mapping[str, int]]
 """``judged``: of how many traces the judge said what, or why it was not asked · ``again``: the same of its
@@ -28,10 +28,7 @@ def in_words(counts: Counts, traces: int) -> Iterator[tuple[str, str]]:
         said += f" ({looks:,} at a second look)" if looks else ""
         reasons = sorted(counts.get("undecided", {}).items())
         why = "".join(f", {n:,} undecided ({reason})" for reason, n in reasons)
-        yield (
-            "judged exactly",
-            f"{asked:,} of {plural(traces, 'trace')}: {said}{why}",
-        )
+        yield "judged exactly", f"{asked:,} of {plural(traces, 'trace')}: {said}{why}"
     if overruled := counts.get("overruled"):
         listed = ", ".join(f"{id} {n:,}" for id, n in sorted(overruled.items()))
         yield "findings overruled by the judge", listed

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict.plurals import plural
-from partq.conformance.verdict.types import Status, Verdicts
+from partq.conformance.verdict.types import Status, Verdicts, plural
 from partq.model.requirements import catalogue
 
 NOT_IN_QUESTION: Final = (Status.NOT_APPLICABLE, Status.NOT_IMPLEMENTED)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.verdict.exit_codes import Exit
-from partq.conformance.verdict.plurals import plural
+from partq.conformance.verdict.types import plural
 
 NAMES: Final = {
     "decided": "decided",
@@ -45,12 +45,8 @@ class Judging(NamedTuple):
         judge gave up on any; what that means for the rules is in their verdicts."""
         if self.decided == self.total:
             return []
-        said = (
-            str(self)
-            if self.total == 1
-            else f"the judge decided {self.decided:,} of {self.total:,} histories"
-        )
-        return [(code if self.undecided else Exit.CONFORMANT, said)]
+        few = f"the judge decided {self.decided:,} of {self.total:,} histories"
+        return [(code if self.undecided else Exit.CONFORMANT, str(self) if self.total == 1 else few)]
 
     def plain(self) -> dict[str, Any]:
         """As plain data, in ``partq.verdicts/1``."""
@@ -62,10 +58,6 @@ NOTHING_JUDGED: Final = Judging()
 
 def added(several: Iterable[Judging]) -> Judging:
     """All of these together."""
-    total = NOTHING_JUDGED
-    for one in several:
-        decided, not_asked, not_modelled, undecided = (
-            getattr(total, name) + getattr(one, name) for name in NAMES
-        )
-        total = Judging(decided, not_asked, not_modelled, undecided, total.why or one.why)
-    return total
+    every = list(several)
+    counts = (sum(getattr(one, name) for one in every) for name in NAMES)
+    return Judging(*counts)._replace(why=next((one.why for one in every if one.why), ""))

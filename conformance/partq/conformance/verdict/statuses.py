@@ -58,11 +58,10 @@ def _verdict(requirement: str, inspection: Inspection, checked: bool) -> Verdict
     if doubt.certain:
         return of(Status.VIOLATED, findings=kept(doubt.findings), found=doubt.found)
     if doubt.why:
-        findings, why = kept(doubt.findings), doubt.why
         return of(
             Status.UNKNOWN,
-            findings=findings,
-            reason=why,
+            findings=kept(doubt.findings),
+            reason=doubt.why,
             found=doubt.found,
             candidates=doubt.candidates,
             together=inspection.together(doubt.candidates),

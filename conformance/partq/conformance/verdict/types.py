@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from partq.conformance.verdict.plurals import plural
+
+def plural(number: int, noun: str, nouns: str | None = None) -> str:
+    """The number and its noun: ``1 trace``, ``2,000 traces``."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 class Status(StrEnum):

@@ -12,9 +12,8 @@ import pytest
 from partq.conformance.frontends.cli import publishing
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.github import ANNOTATIONS, commands, publish, summary
-from partq.conformance.frontends.cli.junit import junit
+from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome, rule_outcomes
-from partq.conformance.frontends.cli.junit import RuleTimes
 from partq.conformance.verdict import Absent, Entry, Exit, Finding, Kind, State, Status, Verdict, match
 
 P: Final = "azure-premium"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from one_case import run_case
 
 from partq.conformance.adapters import open_broker
-from partq.conformance.evaluation.suite import run_case
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Status
 from partq.conformance.workload import program as programs

@@ -96,18 +96,15 @@ def result_of(
     by_profile: dict[str, list[Verdicts]] = {}
     for one in judged:
         by_profile.setdefault(one.profile, []).append(one.verdicts)
-    shown = {name: _activity(judged, name) for name in by_profile}
+    shown = {name: Counter[str]() for name in by_profile}
+    for one in judged:
+        shown[one.profile].update(activity(one.history))
     verdicts = {
         name: narrowed(merge(several), name, ALL, shown[name]) for name, several in by_profile.items()
     }
-    besides = [one for name, activity in shown.items() for one in stalled(name, activity)]
+    besides = [one for name, counts in shown.items() for one in stalled(name, counts)]
     besides += [*required(verdicts, strict, wanted), *judging.besides(Exit.INCONCLUSIVE)]
     return Result(subject, verdicts, judged, strict, tuple(besides), judging)
-
-
-def _activity(judged: Iterable[Judged], profile: str) -> Counter[str]:
-    """What all histories of the profile show of the broker's activity."""
-    return sum((activity(one.history) for one in judged if one.profile == profile), Counter())
 
 
 def _read(given: Iterable[Source], profile: str | None) -> Iterator[tuple[str, History]]:
@@ -152,7 +149,8 @@ def run(
     selected = tuple(ALL_CASES.values()) if cases is None else chosen(ALL_CASES, tuple(cases))
     for text in near_misses(first):
         warnings.warn(text, stacklevel=LEVEL - 1)
-    asked = _asked(profile)
+    asked = (profile,) if isinstance(profile, str) else tuple(profile or ())
+    asked = tuple(dict.fromkeys(map(named_profile, asked)))
     refuse_unwritten(first, asked)
     names = [
         name
@@ -180,11 +178,6 @@ def run(
     besides += required(verdicts, strict, wanted)
     done = {name: result.done for name, result in results.items()}
     return Result(_name(broker), verdicts, judged, strict, tuple(besides), judging, done)
-
-
-def _asked(profile: str | Iterable[str] | None) -> Sequence[str]:
-    names = [profile] if isinstance(profile, str) else profile or ()
-    return tuple(dict.fromkeys(named_profile(name) for name in names))
 
 
 def _opened(broker: str | Broker | type[Broker]) -> Broker:

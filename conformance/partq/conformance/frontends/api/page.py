@@ -19,7 +19,11 @@ def html(
     return "".join(
         [
             f"<p><b>{escape(broker)}</b><br>{escape(conclusion)}</p>",
-            *(_found(*one) for one in found),
+            *(
+                f"<details open><summary><b>{escape(heading)}</b> ({escape(place)})</summary>"
+                f"<pre>{escape(text)}</pre></details>"
+                for heading, place, text in found
+            ),
             "<details><summary>All rules that apply</summary><table><thead><tr><th>Rule</th><th></th>",
             *(f"<th>{escape(profile)}</th>" for profile in verdicts),
             "</tr></thead><tbody>",
@@ -27,11 +31,6 @@ def html(
             "</tbody></table></details>",
         ]
     )
-
-
-def _found(heading: str, place: str, text: str) -> str:
-    title = f"<b>{escape(heading)}</b> ({escape(place)})"
-    return f"<details open><summary>{title}</summary><pre>{escape(text)}</pre></details>"
 
 
 def _rows(verdicts: Mapping[str, Verdicts]) -> Iterator[str]:
