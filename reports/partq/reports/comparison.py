@@ -6,8 +6,9 @@ report, everything that comes from data passes `visible` and Jinja's autoescape.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
@@ -19,7 +20,6 @@ from partq.conformance.verdict import (
     Finding,
     Group,
     Regression,
-    Row,
     Status,
     Verdict,
     letters,
@@ -52,21 +52,32 @@ _CHANGE_SIGNS: Final = {
 
 
 class ColumnView(NamedTuple):
-    """One column under its letter and name. ``about``: what its name leaves out."""
+    """One column under its letter and name."""
 
     letter: str
     name: str
-    about: tuple[str, ...]
     column: Column
+
+    @property
+    def about(self) -> list[str]:
+        """What its name leaves out."""
+        whole = (self.column.broker, self.column.profile, self.column.source)
+        return [text for text in whole if text not in self.name]
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One verdict. ``anchor``: of what is told of it below, where something is; empty otherwise."""
+    """One verdict on a rule."""
 
+    rule: str
     column: ColumnView
     verdict: Verdict
-    anchor: str
+
+    @property
+    def anchor(self) -> str:
+        """Of what is told of it below, where something is; empty otherwise."""
+        spoke = _is_bad(self.verdict) or self.verdict.status is Status.UNKNOWN
+        return f"{self.rule}-{self.column.letter}" if spoke else ""
 
     @property
     def sign(self) -> Sign:
@@ -169,10 +180,8 @@ def render(comparison: Comparison, version: str) -> str:
 
 def comparison_view(comparison: Comparison, version: str) -> ComparisonView:
     """The page of the comparison, as data."""
-    columns = tuple(
-        _column(number, name, column)
-        for number, (name, column) in enumerate(zip(comparison.names, comparison.columns, strict=True))
-    )
+    pairs = enumerate(zip(comparison.names, comparison.columns, strict=True))
+    columns = tuple(ColumnView(letters(number), name, column) for number, (name, column) in pairs)
     groups = tuple(_groups(comparison, columns))
     seal = SEALS[comparison.code] if comparison.regressions else _COMPARED
     word, _, sentence = comparison.conclusion.partition(": ")
@@ -198,26 +207,17 @@ def _title(comparison: Comparison) -> str:
     return f"{what}, {plural(len(comparison.columns), 'column')} side by side"
 
 
-def _column(number: int, name: str, column: Column) -> ColumnView:
-    about = (text for text in (column.broker, column.profile, column.source) if text not in name)
-    return ColumnView(letters(number), name, tuple(about), column)
-
-
 def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator[GroupView]:
     for group in Group:
         if rows := comparison.of(group):
-            views = tuple(_row(row, columns) for row in rows)
+            views = tuple(
+                RowView(
+                    catalogue()[row.requirement],
+                    tuple(map(partial(CellView, row.requirement), columns, row.cells)),
+                )
+                for row in rows
+            )
             yield GroupView(group.words.capitalize(), views, group is Group.AGREED)
-
-
-def _row(row: Row, columns: Iterable[ColumnView]) -> RowView:
-    pairs = zip(columns, row.cells, strict=True)
-    return RowView(catalogue()[row.requirement], tuple(_cell(row.requirement, *pair) for pair in pairs))
-
-
-def _cell(id: str, column: ColumnView, verdict: Verdict) -> CellView:
-    spoke = _is_bad(verdict) or verdict.status is Status.UNKNOWN
-    return CellView(column, verdict, f"{id}-{column.letter}" if spoke else "")
 
 
 def _seen_in(finding: Finding) -> str:

@@ -29,6 +29,9 @@ _BAND_ENDS: Final = frozenset(_BANDS.values())
 ARRIVING: Final = frozenset({"deliver", "peek"})
 """The kinds of link that lead from a partition to a client."""
 
+_TITLES: Final = {ENV: "environment", "partition": "partition {}"}
+"""Kind of lane -> how it is called; a client by its name."""
+
 _ACROSS: Final = frozenset({"advance", "drained"})
 """Events that are drawn across all lanes."""
 
@@ -172,13 +175,6 @@ def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]
     yield from (locks[lock].id for lock in locks_in(record.args) if lock in locks)
 
 
-def _across(record: Record) -> str:
-    """An event of `_ACROSS` in words."""
-    if record.op == "advance":
-        return f"{time_text(record.args['by'])} pass"
-    return "drained: received and peeked until nothing is left"
-
-
 def _naturally(name: str) -> tuple[list[str | int], str]:
     """Orders c2 before c10: digits as numbers."""
     parts = re.split(r"([0-9]{1,18})", name)
@@ -210,7 +206,7 @@ class _Builder:
         self._lay_rows()
         links = [link for record in self.records for link in self._links(record)]
         return Diagram(
-            tuple(Lifeline(kind, self._lifeline_title(kind, name)) for kind, name in self.lifelines),
+            tuple(Lifeline(kind, _TITLES.get(kind, "{}").format(name)) for kind, name in self.lifelines),
             tuple(self.rows),
             tuple(self.times),
             tuple(self._activation(record) for record in self.records if self._is_activation(record)),
@@ -263,9 +259,6 @@ class _Builder:
         names += [("partition", place) for place in self.partitions]
         return {name: index for index, name in enumerate(names)}
 
-    def _lifeline_title(self, kind: str, name: str | int) -> str:
-        return {ENV: "environment", "partition": f"partition {name}"}.get(kind, str(name))
-
     def _lane(self, record: Record) -> int:
         return self.lifelines[(ENV, ENV) if record.is_env else ("client", record.proc)]
 
@@ -278,9 +271,12 @@ class _Builder:
         for time, _, record, is_call in moments:
             if is_call:
                 self._note_left_out(skipped.get(record.i, 0))
-                self.begun[record.i] = self._row(self._call_kind(record), time)
+                kind = "call" if self._is_activation(record) else "instant"
+                self.begun[record.i] = self._row("gap" if record.op in _ACROSS else kind, time)
                 if record.op in _ACROSS:
-                    self.time_breaks.append(TimeBreak(self.begun[record.i], _across(record)))
+                    drained = "drained: received and peeked until nothing is left"
+                    passed = f"{time_text(record.args['by'])} pass" if record.op == "advance" else drained
+                    self.time_breaks.append(TimeBreak(self.begun[record.i], passed))
                 if not self._is_activation(record):
                     self.ended[record.i] = self.begun[record.i]
             else:
@@ -315,11 +311,6 @@ class _Builder:
         self.rows.append(kind)
         self.times.append(None if time is None else time - self.origin)
         return len(self.rows) - 1
-
-    def _call_kind(self, record: Record) -> str:
-        if record.op in _ACROSS:
-            return "gap"
-        return "call" if self._is_activation(record) else "instant"
 
     def _is_activation(self, record: Record) -> bool:
         return not record.is_env

@@ -148,6 +148,10 @@ def _example(anchor: str, example: Example) -> ExampleView:
     finding = example.finding
     content = diagram(example.history, finding.witness)
     program = example.program
+    steps = tuple(
+        StepView(step["proc"], _step(step), example.untaken.get(position, ""))
+        for position, step in enumerate(program["steps"] if program else ())
+    )
     return ExampleView(
         anchor,
         finding,
@@ -155,7 +159,7 @@ def _example(anchor: str, example: Example) -> ExampleView:
         example.profile,
         _origin(example),
         example.replay,
-        None if program is None else tuple(_steps(program, example.untaken)),
+        None if program is None else steps,
         "" if program is None else _mode(program),
         "" if program is None else str(program.get("seed", 0)),
         "" if program is None else json.dumps(program, separators=(",", ":")),
@@ -245,18 +249,12 @@ def _mode(program: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _steps(program: Mapping[str, Any], untaken: Mapping[int, str]) -> Iterator[StepView]:
-    for position, step in enumerate(program["steps"]):
-        yield StepView(step["proc"], _step(step), untaken.get(position, ""))
-
-
 def _step(step: Mapping[str, Any]) -> str:
     """A step in words: its operation, its messages and every argument."""
     args = dict(step.get("args", {}))
     words = [str(step["op"]).replace("_", " ")]
     words += [_message(message) for message in args.pop("messages", ())]
-    for name, value in args.items():
-        words.append(_argument(name, value))
+    words += [_argument(name, value) for name, value in args.items()]
     return " ".join(word for word in words if word)
 
 

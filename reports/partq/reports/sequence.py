@@ -86,7 +86,7 @@ class _Drawing:
         parts += [self._band(band) for band in d.bands]
         parts += [self._lifeline(index, lifeline) for index, lifeline in enumerate(d.lifelines)]
         parts += [self._gap(time_break) for time_break in d.time_breaks]
-        parts += [self._witness(activation) for activation in d.activations if activation.witness]
+        parts += [self._halo(a.lifeline, self._y(a.start) + 5, 29) for a in d.activations if a.witness]
         parts += [self._arrow(link) for link in d.links]
         parts += [self._bar(activation) for activation in d.activations]
         parts += [self._words(activation) for activation in d.activations]
@@ -145,22 +145,15 @@ class _Drawing:
         left, width = self.left[index] + 4, self.lifeline_width[index] - 10
         box = el("rect", x=left, y=4, width=width, height=28, rx=6, class_="head")
         room = int((width - 16) / _COLUMN)
-        words = el(
-            "text",
-            shortened(lifeline.title, room),
-            el("title", lifeline.title),
-            x=left + 10,
-            y=22.5,
-            class_="name",
-        )
+        title, shown = el("title", lifeline.title), shortened(lifeline.title, room)
+        words = el("text", shown, title, x=left + 10, y=22.5, class_="name")
         return el("g", box, words, class_=f"lane {lifeline.kind}")
 
     def _bar(self, activation: Activation) -> Markup:
         x, top, bottom = self._axis(activation.lifeline), self._y(activation.start), self._y(activation.end)
         classes = f"bar {activation.outcome}" + (" open" if activation.end is None else "")
-        bar = el(
-            "rect", x=x - _BAR / 2, y=top, width=_BAR, height=max(4, bottom - top), rx=2.5, class_=classes
-        )
+        height = max(4, bottom - top)
+        bar = el("rect", x=x - _BAR / 2, y=top, width=_BAR, height=height, rx=2.5, class_=classes)
         return el("g", el("title", activation.tooltip), bar)
 
     def _words(self, activation: Activation) -> Markup:
@@ -174,9 +167,6 @@ class _Drawing:
             el("text", shortened(label, room), x=x, y=y + 17, class_=classes),
             el("text", shortened(activation.note, room), x=x, y=y + 29, class_=f"how {activation.outcome}"),
         )
-
-    def _witness(self, activation: Activation) -> Markup:
-        return self._halo(activation.lifeline, self._y(activation.start) + 5, 29)
 
     def _halo(self, lifeline: int, top: int, height: int) -> Markup:
         left = self._axis(lifeline) + _BAR - 2
@@ -213,14 +203,8 @@ class _Drawing:
         x, y = self._axis(mark.lifeline), self._y(mark.row) + 6
         words = _pointed(mark)
         diamond = el("polygon", points=f"{x},{y - 5} {x + 5},{y} {x},{y + 5} {x - 5},{y}", class_="mark")
-        text = el(
-            "text",
-            shortened(words, self._room(mark.lifeline)),
-            el("title", words),
-            x=x + _TEXT,
-            y=y + 4,
-            class_="event witness" if mark.witness else "event",
-        )
+        shown, classes = shortened(words, self._room(mark.lifeline)), "event" + " witness" * mark.witness
+        text = el("text", shown, el("title", words), x=x + _TEXT, y=y + 4, class_=classes)
         halo = [self._halo(mark.lifeline, y - 8, 16)] if mark.witness else []
         return el("g", *halo, diamond, text)
 

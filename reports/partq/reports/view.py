@@ -164,10 +164,11 @@ def report_view(material: Material) -> ReportView:
     pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     profiles = tuple(dict.fromkeys(name for _, name in pairs))
+    title = ", ".join(brokers) if len(brokers) <= 3 else plural(len(brokers), "broker")
     return ReportView(
         material=material,
         brokers=brokers,
-        title=f"{plural(len(kills), 'mutant')} of the reference broker" if kills else _title(brokers),
+        title=f"{plural(len(kills), 'mutant')} of the reference broker" if kills else title,
         profiles=tuple((name, _family(name)) for name in profiles),
         headline=_headline(material, total),
         kills=kill_views(kills, anchors),
@@ -243,11 +244,8 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
         covered = coverage(total, binding)
         bound = count(sum(id in binding for id in by_status[Status.PASS]))
         text = f"{covered}, none violated; {plural(held, 'rule')} passed, {bound} of them binding.{should}"
-    return f"{text} {count(idle)} could have been tested and {_were(idle)} not." if idle else text
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
+    were = "was" if idle == 1 else "were"
+    return f"{text} {count(idle)} could have been tested and {were} not." if idle else text
 
 
 def _listed(ids: Sequence[str], most: int = 6) -> str:
@@ -257,20 +255,15 @@ def _listed(ids: Sequence[str], most: int = 6) -> str:
 
 
 def _lane(lane: Lane, name_broker: bool) -> LaneView:
-    traces = "" if lane.traces is None else count(lane.traces)
     return LaneView(
         _lane_name(lane, name_broker),
         lane.profile,
         _family(lane.profile),
         _word(lane.exit, lane.verdicts),
         SEALS[lane.exit],
-        traces,
+        "" if lane.traces is None else count(lane.traces),
         shares(lane.verdicts.values()),
     )
-
-
-def _title(brokers: Sequence[str]) -> str:
-    return ", ".join(brokers) if len(brokers) <= 3 else plural(len(brokers), "broker")
 
 
 def _family(name: str) -> str:
@@ -283,12 +276,9 @@ def _lane_name(lane: Lane, name_broker: bool) -> str:
 
 
 def _figures(figures: Figures) -> Iterable[tuple[str, str]]:
-    known = (
-        ("traces", figures.traces),
-        ("operations", figures.operations),
-        ("violations", figures.violations),
-    )
-    yield from ((name, count(number)) for name, number in known if number is not None)
+    for name in ("traces", "operations", "violations"):
+        if (number := getattr(figures, name)) is not None:
+            yield name, count(number)
     yield from in_words(figures.counts, figures.traces or 0)
     if figures.seconds:
         yield "spent on traces", _seconds(figures.seconds)

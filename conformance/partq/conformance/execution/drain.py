@@ -227,7 +227,7 @@ def _empty(plan: DrainPlan, of: Args = MAIN) -> Drain:
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + plan.rounds * (plan.quiet + TRIES)
     met, vain, repeats = set[str](), 0, 0
     while vain < plan.rounds and repeats < REPEATS:
-        if wait and not (yield from _wait(wait)):
+        if wait and (did := (yield pass_time(wait))) is not None and not did.ok:
             return False
         found, budget = yield from _receive_all(plan, budget, of)
         empty = plan.is_empty()
@@ -249,11 +249,6 @@ def _empty(plan: DrainPlan, of: Args = MAIN) -> Drain:
         lingers = lingers or any(how.waits for how in _ways(left or ()))
         wait = plan.settling_time if lingers else 0
     return False
-
-
-def _wait(by: int) -> Drain:
-    did = yield pass_time(by)
-    return did is None or did.ok
 
 
 def _receive_all(

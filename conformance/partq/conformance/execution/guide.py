@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from partq.conformance.history import History
@@ -10,9 +10,3 @@ from partq.conformance.workload.program import Step
 
 Guide: TypeAlias = Callable[[History], Step | None]
 """Shown the history so far, the next step; None where there is no more. What it raises ends the run."""
-
-
-def guided(guide: Guide, so_far: Callable[[], History]) -> Iterator[Step]:
-    """The steps that a guide gives, each after the one before it was done."""
-    while (step := guide(so_far())) is not None:
-        yield step

@@ -10,7 +10,7 @@ operations around them are under way.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, repeat
@@ -39,7 +39,7 @@ from partq.conformance.execution.drain import (
     repairs,
     sets_aside,
 )
-from partq.conformance.execution.guide import Guide, guided
+from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.execution.watched import WatchedThreads
@@ -139,7 +139,9 @@ class LiveRun:
         for thread in self.clients:
             self.threads.connected(thread.proc, self.limits.hang)
         if self.program.sequential:
-            self._in_order()
+            guide = self.guide
+            for step in self.steps if guide is None else iter(lambda: guide(self._so_far()), None):
+                self._perform(step)
         else:
             self._at_once()
         if self.program.drain and not self.env.lost:
@@ -165,11 +167,6 @@ class LiveRun:
         return History(header, self.recorder.records())
 
     # Who does what, and when.
-
-    def _in_order(self) -> None:
-        steps: Iterable[Step] = self.steps if self.guide is None else guided(self.guide, self._so_far)
-        for step in steps:
-            self._perform(step)
 
     def _at_once(self) -> None:
         for position, step in enumerate(self.steps):

@@ -10,7 +10,7 @@ not answer hangs in the history, and nothing is drained.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any, Final
 
 from partq.conformance.adapters.stage import Reply, StagedBroker, Steps
@@ -23,7 +23,7 @@ from partq.conformance.execution.drain import (
     rounds_of,
     sets_aside,
 )
-from partq.conformance.execution.guide import Guide, guided
+from partq.conformance.execution.guide import Guide
 from partq.conformance.history import Header, History, Record, collector
 from partq.conformance.history.entities import addressed
 from partq.conformance.workload.operations.record import Args
@@ -110,11 +110,9 @@ class _SimulatedRun:
     # Who does what, and when.
 
     def _in_order(self) -> Steps:
-        for step in self._steps():
+        guide = self.guide
+        for step in self.program.steps if guide is None else iter(lambda: guide(self._so_far()), None):
             yield from self._do(step)
-
-    def _steps(self) -> Iterable[Step]:
-        return self.program.steps if self.guide is None else guided(self.guide, self._so_far)
 
     def _at_once(self) -> None:
         mine: dict[str, list[tuple[int, Step]]] = {proc: [] for proc in self.clients}

@@ -30,21 +30,18 @@ class Options(NamedTuple):
         """The session's. Raises `BadTable`."""
         broker: str | None = config.getoption("partq_broker")
         settings = settings_near(config.invocation_params.dir).of(broker)
-        seed = _first(config.getoption("partq_seed"), settings.seed)
+        programs, seed = config.getoption("partq_programs"), config.getoption("partq_seed")
+        seed = settings.seed if seed is None else seed
         return cls(
             broker or settings.broker,
             tuple(config.getoption("partq_profile") or settings.profile),
-            _first(config.getoption("partq_programs"), settings.programs),
+            settings.programs if programs is None else programs,
             1 if seed is None else seed,
             config.getoption("partq_strict") or bool(settings.strict),
             settings.require,
             settings.open or OPEN,
             config.getoption("partq_baseline") or settings.baseline,
         )
-
-
-def _first(asked: int | None, settled: int | None) -> int | None:
-    return settled if asked is None else asked
 
 
 def entries_in(file: Path | None) -> tuple[Entry, ...] | None:

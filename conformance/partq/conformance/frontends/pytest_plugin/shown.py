@@ -54,7 +54,10 @@ class Ended:
         said: dict[str, list[Verdict]] = {}
         for name, verdict in self.by_run.get(requirement, {}).items():
             said.setdefault(name if name in self.directed else PROGRAMS, []).append(verdict)
-        return ", ".join(f"{name} {_worst(several)}" for name, several in said.items())
+        order = (Status.VIOLATED, Status.UNKNOWN, Status.PASS)
+        worst = {name: min((one.status for one in each), key=order.index) for name, each in said.items()}
+        times = {name: sum(one.exercised for one in each) for name, each in said.items()}
+        return ", ".join(f"{name} {worst[name].words} {times[name]}×" for name in said)
 
     def evidence(self, verdict: Verdict) -> tuple[Run | None, Finding | None]:
         """The first run that violates the rule, or one of several, and by which finding, if there is one."""
@@ -64,13 +67,6 @@ class Ended:
         run = self.result.evidence_of(verdict.candidates)
         several = (one for one in run.findings if one.candidates == verdict.candidates) if run else ()
         return run, next(iter(several), None)
-
-
-def _worst(verdicts: list[Verdict]) -> str:
-    """The gravest status of these, and how often the rule was exercised."""
-    order = (Status.VIOLATED, Status.UNKNOWN, Status.PASS)
-    status = min((verdict.status for verdict in verdicts), key=order.index)
-    return f"{status.words} {sum(verdict.exercised for verdict in verdicts)}×"
 
 
 def heading(requirement: str, verdict: Verdict) -> str:
@@ -84,12 +80,8 @@ def several_runs(names: list[str]) -> str:
     return f"{', '.join(names[:NAMED])}{more}"
 
 
-def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> str:
-    """All there is to say of a rule's violation, for the report of a failure."""
-    return "\n".join(_failure(ended, requirement, verdict, stored))
-
-
-def _failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> Iterator[str]:
+def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> Iterator[str]:
+    """All there is to say of a rule's violation, for the report of a failure, in lines."""
     run, finding = ended.evidence(verdict)
     if finding is not None and run is not None:
         yield finding_text(finding, run.history)

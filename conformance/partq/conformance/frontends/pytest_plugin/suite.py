@@ -383,11 +383,12 @@ class RuleItem(pytest.Item):
         if verdict.status is Status.VIOLATED and self.requirement not in binding:
             pytest.xfail(f"{heading(self.requirement, verdict)}, but no MUST: {verdict.findings[0].title}")
         if verdict.status is Status.VIOLATED or binding.issuperset(verdict.candidates or [""]):
-            speaker = self._speaker(verdict)
+            selected = self.suite.selected(self)
+            speaker = next((name for name in verdict.candidates if name in selected), self.requirement)
             if speaker != self.requirement:
                 pytest.skip(f"{heading(self.requirement, verdict)}, for which {speaker} fails")
             stored = self.suite.keep(ended, verdict)
-            raise ItemFailed(failure(ended, self.requirement, verdict, stored))
+            raise ItemFailed("\n".join(failure(ended, self.requirement, verdict, stored)))
         if verdict.status is not Status.PASS:
             pytest.skip(f"{verdict.status.words}{f': {verdict.reason}' if verdict.reason else ''}")
 
@@ -401,11 +402,6 @@ class RuleItem(pytest.Item):
             what = verdict.reason if verdict.status is Status.UNKNOWN else heading(self.requirement, verdict)
             pytest.xfail(f"{what} (known: {reasons})")
         return rest
-
-    def _speaker(self, verdict: Verdict) -> str:
-        """The rule whose item fails: this one, or the first selected of several."""
-        selected = self.suite.selected(self)
-        return next((name for name in verdict.candidates if name in selected), self.requirement)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """What was found, without a traceback of ours."""
