@@ -26,35 +26,8 @@ EXACT: Final = 5
 """Of so many traces in 100 the judge is asked unless a command is told otherwise: a campaign takes less than
 twice the time of one without."""
 
-EXACT_HELP: Final = (
-    "Ask the judge about so many traces in 100, besides those that a screen suspects. With 100 a campaign "
-    "takes about 10 times as long."
-)
-
-OUT_HELP: Final = (
-    "Output folder, local or a URI of a file system that Spark knows (hdfs:, s3a:, abfss:, dbfs:); must not "
-    "exist, or hold the same campaign (--resume)."
-)
-
-BREAK_LOCK_HELP: Final = (
-    "--resume, though a session on another machine has locked the folder; only if it has certainly ended."
-)
-
-WAVE_HELP: Final = (
-    "Traces in a wave: with each, what was found is stored for good; unless given, some minutes of work."
-)
-
 TRACE_TIMEOUT: Final = 60.0
-
-TRACE_TIMEOUT_HELP: Final = (
-    "Seconds that a simulated broker may take for a trace: one that takes longer ends the command; with 0 "
-    "none does."
-)
-
-LENGTH_HELP: Final = (
-    "Phrases (a few steps that belong together, such as a transaction) in each program; "
-    "unless given, 24 to 96."
-)
+"""Seconds that a simulated broker may take for a trace unless a command is told otherwise."""
 
 SLOW: Final = 10
 """Below so many traces a second a rate has decimals."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     PROFILE_NAMES,
     Format,
-    Require,
     conclude,
     console,
     fail,
@@ -27,10 +27,9 @@ from partq.conformance.frontends.cli.common import (
     requirements_to_meet,
     say,
 )
-from partq.conformance.frontends.cli.options import Exact, ExactNodes, Output, Strict, exactness
-from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
-from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
-from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, show_verdicts
+from partq.conformance.frontends.cli.project import baseline_of, held
+from partq.conformance.frontends.cli.publishing import Told, new_file, publish
+from partq.conformance.frontends.cli.shown import Detail, show_verdicts
 from partq.conformance.history.record import SCHEMA as HISTORY
 from partq.conformance.verdict import Besides, Exit, came_about
 
@@ -50,20 +49,20 @@ def check(
     profile: Annotated[
         str | None, typer.Option(help=f"Instead of the profile the history names: {PROFILE_NAMES}.")
     ] = None,
-    strict: Strict = False,
-    require: Require = None,
-    verbose: Verbose = False,
-    whole_catalogue: WholeCatalogue = False,
+    strict: options.Strict = False,
+    require: options.Require = None,
+    verbose: options.Verbose = False,
+    whole_catalogue: options.WholeCatalogue = False,
     order: Annotated[
         bool,
         typer.Option("--order", help="Also show the order in which the model explains the history."),
     ] = False,
-    exact: Exact = None,
-    exact_nodes: ExactNodes = None,
-    baseline: BaselineFile = None,
-    write_baseline: NewBaseline = None,
-    junit: JUnit = None,
-    format: Output = Format.TABLE,
+    exact: options.Exact = None,
+    exact_nodes: options.ExactNodes = None,
+    baseline: options.Baseline = None,
+    write_baseline: options.NewBaseline = None,
+    junit: options.JUnit = None,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
     from partq.conformance.evaluation.decision import EVERY
@@ -73,7 +72,7 @@ def check(
     read = read_files(histories, profile)
     known = baseline_of(baseline, write_baseline)
     xml = new_file(junit)
-    asked = exactness(EVERY, exact, exact_nodes)
+    asked = options.exactness(EVERY, exact, exact_nodes)
     with _progress(max(map(len, read.values()))) as tell:
         result = result_of(tuple(read.items()), strict, wanted, asked, tell)
         searched = {one.name: _judged(one, asked) for one in result.judged} if order else {}

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-import typer
 from rich.text import Text
 
 from partq.conformance.adapters.names import BROKERS as BROKERS
@@ -122,22 +121,6 @@ def print_json(document: Mapping[str, Any]) -> None:
     say(json.dumps(document, indent=1))
 
 
-Require = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--require",
-        metavar="ID|N%",
-        help="End with exit code 3 unless this rule (its ID), or this share of the rules that bind (such as "
-        "90%), was exercised; may be repeated.",
-    ),
-]
-
-OPEN_HELP: Final = (
-    "Of the traces or programs that exercise a rule, this share may be left undecided, and the rule passes; "
-    "with 0 none."
-)
-
-
 def share_left_open(word: str) -> Fraction:
     """The share that ``--open`` names; ends with one line where it is none."""
     try:
@@ -151,16 +134,6 @@ CODE_STYLES: Final = {
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
 }
-
-
-Rules = Annotated[
-    list[str] | None,
-    typer.Option("--rule", metavar="ID", help="Only this rule, or group of rules, counts; may be repeated."),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option(metavar="ID", help="This rule, or group of rules, does not count; may be repeated."),
-]
 
 
 def focus_of(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> Focus:

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from partq.conformance.frontends.cli import comparison_table as tables
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     BROKERS,
     CODE_STYLES,
@@ -27,7 +28,6 @@ from partq.conformance.frontends.cli.common import (
     say,
 )
 from partq.conformance.frontends.cli.listing import complete_broker
-from partq.conformance.frontends.cli.options import Output, Profiles
 from partq.conformance.frontends.cli.report import write_comparison
 from partq.conformance.frontends.cli.run import verdicts_by_run
 from partq.conformance.frontends.cli.stored import columns_in, columns_of
@@ -44,20 +44,20 @@ def compare(
     sources: Annotated[
         list[str], typer.Argument(metavar="SOURCE", help=SOURCES, autocompletion=complete_broker)
     ],
-    profile: Profiles = None,
+    profile: options.Profiles = None,
     programs: Annotated[
         int | None,
         typer.Option(
             min=0, help="Seeded programs for each profile of a broker that is run, as in partq run."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    seed: options.Seed = 1,
     strict: Annotated[bool, typer.Option("--strict", help="A newly violated SHOULD fails too.")] = False,
     every: Annotated[
         bool, typer.Option("--all", "-v", help="Also show the rules on which all agree.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
-    format: Output = Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Put brokers, profiles or runs side by side, what differs first.
 

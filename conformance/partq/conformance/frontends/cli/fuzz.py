@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
-    BREAK_LOCK_HELP,
     DEFAULT_MASTER,
     EXACT,
-    EXACT_HELP,
-    LENGTH_HELP,
-    OUT_HELP,
     TRACE_TIMEOUT,
-    TRACE_TIMEOUT_HELP,
-    WAVE_HELP,
     check_extra,
     done,
     rate_in_words,
@@ -28,11 +23,7 @@ from partq.conformance.frontends.cli.campaigns import (
 )
 from partq.conformance.frontends.cli.combinations import combinations, show_combinations
 from partq.conformance.frontends.cli.common import (
-    OPEN_HELP,
-    Exclude,
     Format,
-    Require,
-    Rules,
     conclude,
     fail,
     focus_of,
@@ -48,10 +39,9 @@ from partq.conformance.frontends.cli.common import (
     share_left_open,
 )
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
-from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict, words_of
-from partq.conformance.frontends.cli.project import BaselineFile, NewBaseline, baseline_of, held
-from partq.conformance.frontends.cli.publishing import JUnit, Told, new_file, publish
-from partq.conformance.frontends.cli.shown import Detail, Evidence, Verbose, show_verdicts
+from partq.conformance.frontends.cli.project import baseline_of, held
+from partq.conformance.frontends.cli.publishing import Told, new_file, publish
+from partq.conformance.frontends.cli.shown import Detail, Evidence, show_verdicts
 from partq.conformance.verdict import OPEN, Focus, in_words, plural, required
 
 if TYPE_CHECKING:
@@ -67,11 +57,11 @@ LISTED: Final = 5
 
 
 def fuzz(
-    broker: BrokerName,
+    broker: options.Broker,
     traces: Annotated[
         int | None, typer.Option(min=1, help="How many traces, shared out among the profiles.")
     ] = None,
-    out: Annotated[str | None, typer.Option(help=OUT_HELP)] = None,
+    out: Annotated[str | None, typer.Option(help=options.OUT_HELP)] = None,
     trace: Annotated[
         int | None,
         typer.Option(
@@ -80,26 +70,33 @@ def fuzz(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same verdicts.")] = 1,
-    profile: Profiles = None,
+    profile: options.Profiles = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
     ] = DEFAULT_MASTER,
-    length: Annotated[int | None, typer.Option(min=1, max=100_000, help=LENGTH_HELP)] = None,
-    exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
-    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
-    trace_timeout: Annotated[float, typer.Option(min=0, help=TRACE_TIMEOUT_HELP)] = TRACE_TIMEOUT,
-    resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    break_lock: Annotated[bool, typer.Option("--break-lock", help=BREAK_LOCK_HELP)] = False,
-    strict: Strict = False,
-    require: Require = None,
-    rule: Rules = None,
-    exclude: Exclude = None,
-    open: Annotated[str, typer.Option(metavar="N%", help=OPEN_HELP)] = OPEN,
-    baseline: BaselineFile = None,
-    write_baseline: NewBaseline = None,
-    junit: JUnit = None,
-    verbose: Verbose = False,
-    format: Output = Format.TABLE,
+    length: Annotated[int | None, typer.Option(min=1, max=100_000, help=options.LENGTH_HELP)] = None,
+    exact: options.TraceExact = EXACT,
+    wave: options.Wave = None,
+    trace_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Seconds that a simulated broker may take for a trace: one that takes longer ends the "
+            "command; with 0 none does.",
+        ),
+    ] = TRACE_TIMEOUT,
+    resume: options.Resume = False,
+    break_lock: options.BreakLock = False,
+    strict: options.Strict = False,
+    require: options.Require = None,
+    rule: options.Rules = None,
+    exclude: options.Exclude = None,
+    open: Annotated[str, typer.Option(metavar="N%", help=options.OPEN_HELP)] = OPEN,
+    baseline: options.Baseline = None,
+    write_baseline: options.NewBaseline = None,
+    junit: options.JUnit = None,
+    verbose: options.Verbose = False,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     if trace is not None:
@@ -125,13 +122,13 @@ def fuzz(
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]
         known = known and known.of(target)
         document, matched = held(known, shown, results, strict, besides, whole=not focus)
-        options = words_of(
+        words = options.words_of(
             {"--require": wanted, "--open": None if open == OPEN else open}
             | {"--baseline": known and known.shown, "--rule": rule, "--exclude": exclude}
         )
         undecided = {"count": campaign.totals.open, "first": list(_undecided(campaign, broker))}
         ended = {name: said for name, said in document.items() if name in ("exit", "conclusion", "baseline")}
-        campaign.conclude({**ended, "options": options, "undecided_traces": undecided})
+        campaign.conclude({**ended, "options": words, "undecided_traces": undecided})
         examples = _examples(campaign, broker, focus)
     told = Told(_evidence(examples), partial(_again, shown, out, examples))
     publish(document, results, strict, matched, told, xml)

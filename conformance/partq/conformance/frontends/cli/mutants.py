@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
-    BREAK_LOCK_HELP,
     DEFAULT_MASTER,
     EXACT,
-    EXACT_HELP,
-    LENGTH_HELP,
-    OUT_HELP,
     TRACE_TIMEOUT,
-    WAVE_HELP,
     check_extra,
     done,
     shrinking,
@@ -28,7 +24,6 @@ from partq.conformance.frontends.cli.campaigns import (
 )
 from partq.conformance.frontends.cli.common import Format, opened, output, print_json, say
 from partq.conformance.frontends.cli.listing import Kind, completing
-from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import SCHEMA, Exit, Kill, ambiguities, kill_verdicts, plain
 
@@ -45,8 +40,8 @@ TRIED: Final = 8
 
 def mutants(
     traces: Annotated[int, typer.Option(min=1, help="Traces for each mutant, unless it is killed before.")],
-    out: Annotated[str, typer.Option(help=OUT_HELP)],
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same programs.")] = 1,
+    out: Annotated[str, typer.Option(help=options.OUT_HELP)],
+    seed: options.Seed = 1,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,12 +50,12 @@ def mutants(
         ),
     ] = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
-    length: Annotated[int | None, typer.Option(min=1, help=LENGTH_HELP)] = None,
-    exact: Annotated[int, typer.Option(min=0, max=100, help=EXACT_HELP)] = EXACT,
-    wave: Annotated[int | None, typer.Option(min=1, help=WAVE_HELP)] = None,
-    resume: Annotated[bool, typer.Option(help="Finish what is missing in the folder.")] = False,
-    break_lock: Annotated[bool, typer.Option("--break-lock", help=BREAK_LOCK_HELP)] = False,
-    format: Output = Format.TABLE,
+    length: Annotated[int | None, typer.Option(min=1, help=options.LENGTH_HELP)] = None,
+    exact: options.TraceExact = EXACT,
+    wave: options.Wave = None,
+    resume: options.Resume = False,
+    break_lock: options.BreakLock = False,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
     check_extra()

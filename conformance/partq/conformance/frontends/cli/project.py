@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.cli.common import fail, is_live, note, public_name
@@ -28,21 +26,6 @@ from partq.conformance.verdict import (
 
 if TYPE_CHECKING:
     from partq.conformance.adapters import Broker
-
-BaselineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline",
-        help="File of known violations: these fail nothing; an entry that is no longer violated does.",
-    ),
-]
-NewBaseline = Annotated[
-    Path | None,
-    typer.Option(
-        "--write-baseline",
-        help="As --baseline, and append an entry for each new violation; the file is made if it is missing.",
-    ),
-]
 
 
 def settings_for(broker: str | None) -> Settings:

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import failing
@@ -17,9 +15,6 @@ from partq.conformance.verdict import Finding, Matched, Verdicts
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.cli.shown import Evidence
-
-
-JUnit = Annotated[Path | None, typer.Option("--junit", help="File for the verdicts as JUnit XML.")]
 
 
 class Told(NamedTuple):

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
-    OPEN_HELP,
-    Exclude,
     Format,
-    Require,
-    Rules,
     conclude,
     fail,
     failing,
@@ -41,28 +38,11 @@ from partq.conformance.frontends.cli.kept import (
     tell_ended,
 )
 from partq.conformance.frontends.cli.listing import Kind, completing
-from partq.conformance.frontends.cli.options import (
-    Exact,
-    ExactNodes,
-    Output,
-    Profiles,
-    ProjectBroker,
-    StrictOrNot,
-    exactness,
-    words_of,
-)
 from partq.conformance.frontends.cli.programs import Stored, programs_in
-from partq.conformance.frontends.cli.project import (
-    BaselineFile,
-    NewBaseline,
-    baseline_of,
-    broker_of,
-    held,
-    settings_for,
-)
-from partq.conformance.frontends.cli.publishing import JUnit, NewFile, Told, new_file, publish
+from partq.conformance.frontends.cli.project import baseline_of, broker_of, held, settings_for
+from partq.conformance.frontends.cli.publishing import NewFile, Told, new_file, publish
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
-from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     EVERYTHING,
@@ -84,8 +64,8 @@ if TYPE_CHECKING:
 
 
 def run(
-    broker: ProjectBroker = None,
-    profile: Profiles = None,
+    broker: options.ProjectBroker = None,
+    profile: options.Profiles = None,
     programs: Annotated[
         int | None,
         typer.Option(
@@ -115,22 +95,22 @@ def run(
     traces: Annotated[
         bool, typer.Option("--traces", help="Only the traces of the specification that come with partq.")
     ] = False,
-    exact: Exact = None,
-    exact_nodes: ExactNodes = None,
+    exact: options.Exact = None,
+    exact_nodes: options.ExactNodes = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, max=100, help="Programs of a live broker run at once, if it allows that [8]."),
     ] = None,
-    strict: StrictOrNot = None,
-    require: Require = None,
-    rule: Rules = None,
-    exclude: Exclude = None,
+    strict: options.StrictOrNot = None,
+    require: options.Require = None,
+    rule: options.Rules = None,
+    exclude: options.Exclude = None,
     open: Annotated[
-        str | None, typer.Option(metavar="N%", help=f"{OPEN_HELP} [{OPEN}]", show_default=False)
+        str | None, typer.Option(metavar="N%", help=f"{options.OPEN_HELP} [{OPEN}]", show_default=False)
     ] = None,
-    baseline: BaselineFile = None,
-    write_baseline: NewBaseline = None,
-    junit: JUnit = None,
+    baseline: options.Baseline = None,
+    write_baseline: options.NewBaseline = None,
+    junit: options.JUnit = None,
     out: Annotated[Path | None, typer.Option(help="New folder for verdicts and counterexamples.")] = None,
     shrink_seconds: Annotated[
         float,
@@ -141,9 +121,9 @@ def run(
     save_histories: Annotated[
         bool, typer.Option("--save-histories", help="Store every history under --out.")
     ] = False,
-    verbose: Verbose = False,
-    whole_catalogue: WholeCatalogue = False,
-    format: Output = Format.TABLE,
+    verbose: options.Verbose = False,
+    whole_catalogue: options.WholeCatalogue = False,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
@@ -191,7 +171,7 @@ def run(
     known = known and known.of(opened(broker))
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
     document |= _came_about(results)
-    options = words_of(
+    words = options.words_of(
         {"--profile": profile, "--case": case, "--program": program, "--traces": traces}
         | {"--require": wanted_rules, "--programs": programs, "--seed": seed, "--jobs": jobs}
         | {"--strict": strict, "--rule": rule, "--exclude": exclude, "--exact": exact}
@@ -200,11 +180,9 @@ def run(
     )
     stored: list[StoredFile] = []
     if folder is not None:
-        stored = store(
-            folder, broker, {**document, "options": options, "made": begun}, results, shrink_seconds
-        )
+        stored = store(folder, broker, {**document, "options": words, "made": begun}, results, shrink_seconds)
     evidence = evidence_in({name: result.kept for name, result in results.items()})
-    told = Told(evidence, partial(_again, public_name(broker), stored, options))
+    told = Told(evidence, partial(_again, public_name(broker), stored, words))
     publish(document, verdicts, strict, matched, told, xml)
     if format is Format.JSON:
         kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
@@ -222,7 +200,7 @@ def run(
 def _again(
     broker: str,
     stored: Sequence[StoredFile],
-    options: Sequence[str],
+    words: Sequence[str],
     profile: str,
     finding: Finding,
     run: str,
@@ -233,7 +211,7 @@ def _again(
     for one in stored:
         if one.cause == (profile, finding.requirement, finding.key):
             return one.command
-    only = ("--profile", typed(profile), "--case", run) if run in ALL_CASES else options
+    only = ("--profile", typed(profile), "--case", run) if run in ALL_CASES else words
     return shlex.join(["partq", "run", broker, *only])
 
 
@@ -341,7 +319,7 @@ def _suite(
     target = opened_as(broker, profile)
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live, problems = is_live(target), ProblemPrinter()
-    asked = exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
+    asked = options.exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
     ways = suite.Ways(lambda: opened(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
     if live and jobs is not None and ways.at_once(target) < jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"

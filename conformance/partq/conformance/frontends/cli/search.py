@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
-    Exclude,
     Format,
-    Rules,
     console,
     fail,
     focus_of,
@@ -28,8 +27,7 @@ from partq.conformance.frontends.cli.common import (
     public_name,
     say,
 )
-from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles
-from partq.conformance.frontends.cli.project import Baseline, BaselineFile, baseline_of
+from partq.conformance.frontends.cli.project import Baseline, baseline_of
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter
 from partq.conformance.verdict import (
     Besides,
@@ -54,8 +52,8 @@ LIVE_SECONDS: Final = 120
 
 
 def search(
-    broker: BrokerName,
-    profile: Profiles = None,
+    broker: options.Broker,
+    profile: options.Profiles = None,
     examples: Annotated[int, typer.Option(min=1, help="Programs for each profile.")] = 200,
     length: Annotated[int, typer.Option(min=1, help="Steps in a program at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same search.")] = 1,
@@ -66,11 +64,11 @@ def search(
             help="Search no longer for each profile (live brokers: 120), nor shrink longer (60 at the most).",
         ),
     ] = None,
-    rule: Rules = None,
-    exclude: Exclude = None,
-    baseline: BaselineFile = None,
+    rule: options.Rules = None,
+    exclude: options.Exclude = None,
+    baseline: options.Baseline = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
-    format: Output = Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Search for the smallest program that a broker answers wrongly, on simulated brokers by Hypothesis, on
     live ones by seeded programs.

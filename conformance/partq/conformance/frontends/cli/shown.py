@@ -7,9 +7,8 @@ What a broker or file says is printed without markup. What a verdict comes to, `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -35,17 +34,6 @@ if TYPE_CHECKING:
 
 REASON: Final = 240
 """Characters of a reason that are shown without the table."""
-
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Also show a table with a row for each rule that applies.")
-]
-WholeCatalogue = Annotated[
-    bool,
-    typer.Option(
-        "--all", help="Show every rule in the table, also those that do not apply or are not implemented yet."
-    ),
-]
-"""The options of every command that shows verdicts."""
 
 
 class Detail(NamedTuple):

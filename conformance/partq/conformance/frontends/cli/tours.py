@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     Format,
     conclude,
@@ -21,8 +22,7 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     public_name,
 )
-from partq.conformance.frontends.cli.options import BrokerName, Output, Profiles, Strict
-from partq.conformance.frontends.cli.shown import Detail, Verbose, WholeCatalogue, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import plural, verdicts_document
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 
 def tours(
-    broker: BrokerName,
-    profile: Profiles = None,
+    broker: options.Broker,
+    profile: options.Profiles = None,
     scope: Annotated[list[str] | None, typer.Option(help="Only this scope; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed lets a simulation choose otherwise.")] = 1,
     rounds: Annotated[
         int,
         typer.Option(min=1, help="Rounds at most. The second and later ones lead to what was not visited."),
     ] = 1,
-    strict: Strict = False,
+    strict: options.Strict = False,
     out: Annotated[Path | None, typer.Option(help="New folder for the programs, for partq replay.")] = None,
-    verbose: Verbose = False,
-    whole_catalogue: WholeCatalogue = False,
-    format: Output = Format.TABLE,
+    verbose: options.Verbose = False,
+    whole_catalogue: options.WholeCatalogue = False,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
     from partq.conformance.evaluation.keeping import Target
