@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from partq.conformance.history import Header, History, Record
@@ -49,6 +50,7 @@ class Side(NamedTuple):
     followed: Followed
 
 
+@dataclass(slots=True)
 class Session:
     """The guide of a run (`execution.guide`). ``messages``: those that will be sent, in this order;
     ``clients``: the first is the producer. ``ready`` is given the exploration when it is loaded, ``told``
@@ -57,31 +59,20 @@ class Session:
     ``verdict`` and ``reason`` say what came of it in the end.
     """
 
-    def __init__(
-        self,
-        call: Call,
-        choose: Chooser,
-        clients: Sequence[str],
-        messages: Sequence[Message],
-        own: int = OWN_MOVES,
-        seconds: float = SECONDS,
-        ready: Callable[[Exploration], None] = lambda exploration: None,
-        told: Callable[[Side], None] = lambda side: None,
-    ) -> None:
-        self._call = call
-        self._choose = choose
-        self._clients = tuple(clients)
-        self._messages = {message.id: message for message in messages}
-        self._own = own
-        self._seconds = seconds
-        self._ready = ready
-        self._told = told
-        self._until = 0.0
-        self._begun: tuple[Exploration, Menu] | None = None
-        self._step: Step | None = None
-        self._seen = 0
-        self.verdict = Verdict.EXPLAINED
-        self.reason = ""
+    call: Call
+    choose: Chooser
+    clients: Sequence[str]
+    messages: Sequence[Message]
+    own: int = OWN_MOVES
+    seconds: float = SECONDS
+    ready: Callable[[Exploration], None] = lambda exploration: None
+    told: Callable[[Side], None] = lambda side: None
+    verdict: Verdict = Verdict.EXPLAINED
+    reason: str = ""
+    _until: float = 0.0
+    _begun: tuple[Exploration, Menu] | None = None
+    _step: Step | None = None
+    _seen: int = 0
 
     def __call__(self, history: History) -> Step | None:
         """The next step, when what happened since the last is explained. Raises `ExplorerFailed`."""
@@ -92,28 +83,27 @@ class Session:
             if self._step is not None:
                 menu.learn(self._step, record)
         self._seen = len(history.records)
-        self._step = self._choose(menu.choices())
+        self._step = self.choose(menu.choices())
         return self._step
 
     def _begin(self, header: Header) -> tuple[Exploration, Menu]:
-        setting = setting_of(header, self._clients, [*self._messages.values()])
-        exploration = Exploration(
-            self._call, setting, self._own, spent=lambda: time.monotonic() > self._until
-        )
-        self._ready(exploration)
+        setting = setting_of(header, self.clients, self.messages)
+        exploration = Exploration(self.call, setting, self.own, spent=lambda: time.monotonic() > self._until)
+        self.ready(exploration)
         missing = {op for op, word in _WORDS.items() if word not in setting.offered}
-        menu = Menu(self._clients, [*self._messages.values()], setting.partitions, _CHOSEN - missing)
+        menu = Menu(tuple(self.clients), self.messages, setting.partitions, _CHOSEN - missing)
         self._begun = exploration, menu
         return self._begun
 
     def _follow(self, exploration: Exploration, record: Record, header: Header) -> bool:
-        self._until = time.monotonic() + self._seconds
+        self._until = time.monotonic() + self.seconds
+        sent = {message.id: message for message in self.messages}
         try:
-            followed = exploration.follow(operation_of(record, header, self._messages))
+            followed = exploration.follow(operation_of(record, header, sent))
         except NotFollowed as why:
             followed = Followed(Verdict.UNDECIDED, reason=f"not followed: {why}")
         self.verdict, self.reason = followed.verdict, followed.reason
-        self._told(Side(record, followed))
+        self.told(Side(record, followed))
         return followed.verdict is Verdict.EXPLAINED
 
 

@@ -1,9 +1,13 @@
 """What is kept of a violation: a counterexample, or the program that shows that one of several rules is
-violated; each a file, with the command that runs it again. Programs are run here only to shrink them."""
+violated; each a file, with the command that runs it again; and when, where and with which versions results
+were made. Programs are run here only to shrink them."""
 
 from __future__ import annotations
 
+import platform
 import shlex
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,6 +25,17 @@ PROGRAMS: Final = "programs"
 """The folder of programs that violate one of several rules, undecided which."""
 
 _GONE: Final = "not shrunk: it does not show again"
+
+
+def made() -> dict[str, str]:
+    """The time, the machine and the versions of now, each with its name. No digest includes them."""
+    return {
+        "started": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "python": platform.python_version(),
+        "partq": version("partq"),
+    }
 
 
 class Target(NamedTuple):

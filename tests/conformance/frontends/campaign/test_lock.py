@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from campaign_commands import Deaf
 
-from partq.conformance.evaluation.provenance import made
+from partq.conformance.evaluation.keeping import made
 from partq.conformance.frontends.campaign import run
 from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.files import Folder

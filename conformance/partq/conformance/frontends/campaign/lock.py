@@ -22,7 +22,7 @@ LOCK: Final = "lock.json"
 
 
 class Lock:
-    """The lock of a session that began then (`provenance.made`), in that folder."""
+    """The lock of a session that began then (`keeping.made`), in that folder."""
 
     def __init__(self, folder: Folder, made: Mapping[str, str]) -> None:
         self._folder = folder

@@ -21,7 +21,7 @@ from partq.conformance.adapters import (
     open_broker,
 )
 from partq.conformance.adapters.questions import NoAnswer, answer
-from partq.conformance.evaluation.provenance import made
+from partq.conformance.evaluation.keeping import made
 from partq.conformance.evaluation.suite import BrokerFailed
 from partq.conformance.frontends.campaign import archive, jvm, spark
 from partq.conformance.frontends.campaign.errors import CampaignError, SparkFailed

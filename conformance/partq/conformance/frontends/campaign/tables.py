@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-_LANE: Final = [("broker", pa.string()), ("profile", pa.string())]
 _NAMES: Final = pa.list_(pa.string())
 _SEED: Final = pa.decimal128(20, 0)
 """A seed has 64 bits and no sign, which Parquet readers do not all know."""
@@ -30,6 +29,13 @@ def _ddl(type: pa.DataType) -> str:
 
 def _schema(*columns: tuple[str, pa.DataType]) -> pa.Schema:
     return pa.schema(list(columns))
+
+
+def _columns(type: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
+    return [(name, type) for name in names]
+
+
+_LANE: Final = _columns(pa.string(), "broker", "profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +67,7 @@ TABLES: Final[Mapping[str, Table]] = {
             ("operations", pa.int64()),
             ("status", pa.string()),
             ("exercised", pa.list_(pa.struct([("requirement", pa.string()), ("times", pa.int64())]))),
-            ("violated", _NAMES),
-            ("unknown", _NAMES),
+            *_columns(_NAMES, "violated", "unknown"),
             ("findings", pa.int64()),
             ("undecided", pa.string()),
         )
@@ -72,15 +77,11 @@ TABLES: Final[Mapping[str, Table]] = {
             ("trace", pa.int64()),
             *_LANE,
             ("seed", _SEED),
-            ("requirement", pa.string()),
-            ("key", pa.string()),
+            *_columns(pa.string(), "requirement", "key"),
             ("times", pa.int64()),
-            ("title", pa.string()),
-            ("detail", pa.string()),
-            ("allowed", pa.string()),
+            *_columns(pa.string(), "title", "detail", "allowed"),
             ("witness", pa.list_(pa.int64())),
-            ("candidates", _NAMES),
-            ("conditions", _NAMES),
+            *_columns(_NAMES, "candidates", "conditions"),
             ("steps", pa.int64()),
             ("program", pa.string()),
         )
@@ -89,12 +90,7 @@ TABLES: Final[Mapping[str, Table]] = {
         _schema(
             *_LANE,
             ("requirement", pa.string()),
-            ("exercised", pa.int64()),
-            ("violated", pa.int64()),
-            ("unknown", pa.int64()),
-            ("traces", pa.int64()),
-            ("undecided", pa.int64()),
-            ("trace", pa.int64()),
+            *_columns(pa.int64(), "exercised", "violated", "unknown", "traces", "undecided", "trace"),
             ("why", pa.string()),
             ("candidates", _NAMES),
         ),
@@ -104,11 +100,8 @@ TABLES: Final[Mapping[str, Table]] = {
     "coverage": Table(
         _schema(
             *_LANE,
-            ("requirement", pa.string()),
-            ("outcome", pa.string()),
-            ("fault", pa.string()),
-            ("traces", pa.int64()),
-            ("exercised", pa.int64()),
+            *_columns(pa.string(), "requirement", "outcome", "fault"),
+            *_columns(pa.int64(), "traces", "exercised"),
         ),
         sums=("traces", "exercised"),
     ),
@@ -119,17 +112,13 @@ TABLES: Final[Mapping[str, Table]] = {
     "combinations": Table(
         _schema(
             *_LANE,
-            ("mechanism", pa.string()),
-            ("fault", pa.string()),
-            ("shape", pa.string()),
-            ("traces", pa.int64()),
-            ("times", pa.int64()),
-            ("ok", pa.int64()),
+            *_columns(pa.string(), "mechanism", "fault", "shape"),
+            *_columns(pa.int64(), "traces", "times", "ok"),
         ),
         sums=("traces", "times", "ok"),
     ),
     "counts": Table(
-        _schema(*_LANE, ("kind", pa.string()), ("name", pa.string()), ("times", pa.int64())),
+        _schema(*_LANE, *_columns(pa.string(), "kind", "name"), ("times", pa.int64())),
         sums=("times",),
     ),
 }

@@ -29,7 +29,7 @@ from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit, command
 from partq.conformance.history import History
 from partq.conformance.history.entities import entity_of
 from partq.conformance.oracle.judge import OVER_BUDGET
-from partq.conformance.verdict import Finding, Status
+from partq.conformance.verdict import Finding, Status, finding_to_plain
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, dumps
 from partq.model.operations import ENV
@@ -292,15 +292,8 @@ def _violation_rows(provenance: Row, program: Program, decision: Decision) -> li
             rows.append(
                 {
                     **provenance,
-                    "requirement": finding.requirement,
-                    "key": finding.key,
+                    **finding_to_plain(finding),
                     "times": left.pop(finding.key, 0),
-                    "title": finding.title,
-                    "detail": finding.detail,
-                    "allowed": finding.allowed,
-                    "witness": list(finding.witness),
-                    "candidates": list(finding.candidates),
-                    "conditions": list(finding.conditions),
                     "steps": len(program.steps),
                     "program": text,
                 }

@@ -62,12 +62,12 @@ def fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def failing(file: object) -> Iterator[None]:
-    """End with one line where the system refuses a file: the one that it names, else this one."""
+def failing(file: object, inside: bool = False) -> Iterator[None]:
+    """End with one line where the system refuses that file, or, with ``inside``, another that it names."""
     try:
         yield
     except OSError as error:
-        fail(f"{error.filename or file}: {error.strerror or error}")
+        fail(f"{(inside and error.filename) or file}: {error.strerror or error}")
 
 
 def opened(name: str) -> Broker:

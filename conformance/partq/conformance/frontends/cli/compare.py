@@ -117,7 +117,7 @@ def _is_stored(source: str) -> bool:
 
 
 def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
-    with failing(source):
+    with failing(source, inside=True):
         columns = columns_in(Path(source))
     names = [known_profile(word).name for word in asked or ()]
     found = tuple(column for column in columns if not names or column.profile in names)

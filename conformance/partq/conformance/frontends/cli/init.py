@@ -48,7 +48,7 @@ def init(
     Nothing is overwritten."""
     if profile is not None:
         profile = profile_name(profile)
-    with failing(folder):
+    with failing(folder, inside=True):
         table = _with_table(folder / settings.FILE, profile)
         for file, source in FILES.items():
             say(printable(_written(folder / file, _text(source, profile))))

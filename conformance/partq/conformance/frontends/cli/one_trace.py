@@ -131,7 +131,7 @@ def _stored(out: str | None, program: Program, history: History) -> str:
     if out is None:
         return ""
     folder = Path(out)
-    with failing(out):
+    with failing(out, inside=True):
         folder.mkdir(parents=True)
         (folder / PROGRAM).write_text(dumps(program) + "\n", encoding="utf-8")
         write_history(folder / HISTORY, history)

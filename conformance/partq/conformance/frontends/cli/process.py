@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from partq.conformance.frontends.cli.streams import note
 from partq.conformance.frontends.process_title import hide_secrets
@@ -34,9 +34,6 @@ _PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PARENT_DEATH: Final = 1
 """The option of prctl(2) that asks for a signal at the parent's end."""
-
-_MODES: Final = ("r", "w", "w")
-"""How each standard descriptor is opened."""
 
 
 def answered(command: Callable[[], int]) -> int:
@@ -168,15 +165,10 @@ def _end_children() -> None:
 
 def _open_what_is_closed() -> None:
     """Open the null device for each standard descriptor that is closed: the next file opened would be it."""
-    for number, (name, mode) in enumerate(zip(("stdin", "stdout", "stderr"), _MODES, strict=True)):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            setattr(sys, name, _nowhere(number, mode))
-
-
-def _nowhere(number: int, mode: str) -> IO[str]:
-    """The null device, as that descriptor."""
-    opened = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
-    if opened != number:
-        os.dup2(opened, number)
-        os.close(opened)
-    return open(number, mode)
+            opened = os.open(os.devnull, os.O_WRONLY if number else os.O_RDONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))

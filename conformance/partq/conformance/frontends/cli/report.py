@@ -71,10 +71,10 @@ def report(
 
     if len(folders) > 1:
         target = out or Path("comparison.html")
-        with failing(target):
+        with failing(target, inside=True):
             write_comparison(compare([columns_in(folder) for folder in folders]), target)
     else:
-        with failing(folders[0]), at_hand(folders[0]) as (folder, place, name):
+        with failing(folders[0], inside=True), at_hand(folders[0]) as (folder, place, name):
             target = out or place / "report.html"
             _write(render(gather(folder, name)), target)
     say(f"report {target}")
@@ -90,7 +90,7 @@ def write_comparison(comparison: Comparison, target: Path) -> None:
 
 
 def _write(page: str, target: Path) -> None:
-    with failing(target):
+    with failing(target, inside=True):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8")
 

@@ -129,8 +129,7 @@ def run(
 
     Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`). What is not
     given is taken from the table tool.partq in pyproject.toml (docs/ci.md)."""
-    from partq.conformance.evaluation.keeping import Target
-    from partq.conformance.evaluation.provenance import made
+    from partq.conformance.evaluation.keeping import Target, made
 
     begun, settings = made(), settings_for(broker)
     broker = broker or broker_of(settings)

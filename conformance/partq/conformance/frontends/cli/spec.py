@@ -64,7 +64,7 @@ def check(
 def _write(chosen: Sequence[Check], folder: Path) -> None:
     from partq.spec.checking.checks import written
 
-    with failing(folder):
+    with failing(folder, inside=True):
         folder.mkdir(parents=True, exist_ok=True)
         for one in chosen:
             say(str(written(one, folder)))

@@ -51,7 +51,7 @@ def simulate(
     from partq.spec.checking.symbolic import jobs_that_fit
     from partq.spec.simulation.behaviours import Order
 
-    with failing(out):
+    with failing(out, inside=True):
         out.mkdir(parents=True, exist_ok=True)
         orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
         waiting = [order for order in orders if not _is_there(out, order)]

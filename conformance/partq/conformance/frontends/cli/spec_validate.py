@@ -101,7 +101,7 @@ def _store(folder: Path, rejected: Sequence[Followed], read: Mapping[str, Histor
 
     files = {file: f"{n}-{Path(file).stem}.ndjson" for n, file in enumerate(read, start=1)}
     said = [_plain(one, read[one.file]) | {"file": files[one.file]} for one in rejected]
-    with failing(folder):
+    with failing(folder, inside=True):
         folder.mkdir(parents=True, exist_ok=True)
         for file in dict.fromkeys(one.file for one in rejected):
             write_history(folder / files[file], read[file])

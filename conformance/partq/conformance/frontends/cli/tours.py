@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -111,16 +112,16 @@ class _Scope(NamedTuple):
     left_out: Mapping[str, Counter[str]]
 
 
+@dataclass(slots=True)
 class _Result:
     """What came of one profile's tours. ``kept``: the runs that found something."""
 
-    def __init__(self, profile: str, seed: int, folder: Target | None) -> None:
-        self.profile = profile
-        self.seed = seed
-        self.folder = folder
-        self.verdicts: Verdicts = {}
-        self.scopes: list[_Scope] = []
-        self.kept: list[Run] = []
+    profile: str
+    seed: int
+    folder: Target | None
+    verdicts: Verdicts = field(default_factory=dict)
+    scopes: list[_Scope] = field(default_factory=list)
+    kept: list[Run] = field(default_factory=list)
 
     def run(self, target: Broker, survey: Survey, rounds: int) -> None:
         """Run the tours of a survey, then further ones to what they did not visit, while there is any."""

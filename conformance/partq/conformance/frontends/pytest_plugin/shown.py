@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from partq.conformance.evaluation.finding_text import finding_text
@@ -21,7 +21,7 @@ TESTED: Final = (Status.PASS, Status.VIOLATED, Status.UNKNOWN)
 """The statuses of a rule that a run exercised."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Ended:
     """What a profile's runs came to. ``directed``: the names of the cases among them; ``whole``: whether that
     is all cases. ``by_run``: rule -> run -> its verdict, of the runs that put the rule to the test.
@@ -29,20 +29,9 @@ class Ended:
 
     directed: frozenset[str]
     whole: bool
-    by_run: dict[str, dict[str, Verdict]] = field(default_factory=dict)
-    result: SuiteResult | None = None
-    known: Matched | None = None
-
-    def add(self, run: Run) -> None:
-        """Note what one run says of each rule."""
-        for requirement, verdict in run.verdicts.items():
-            if verdict.status in TESTED:
-                self.by_run.setdefault(requirement, {})[run.name] = verdict
-
-    def verdict(self, requirement: str) -> Verdict:
-        """All runs' verdict of the rule."""
-        assert self.result is not None
-        return self.result.verdicts[requirement]
+    by_run: Mapping[str, Mapping[str, Verdict]]
+    result: SuiteResult
+    known: Matched | None
 
     def violating(self, requirement: str) -> list[str]:
         """The runs that violate the rule, or one of several rules that it is one of."""
@@ -61,7 +50,6 @@ class Ended:
 
     def evidence(self, verdict: Verdict) -> tuple[Run | None, Finding | None]:
         """The first run that violates the rule, or one of several, and by which finding, if there is one."""
-        assert self.result is not None
         for finding in verdict.findings:
             return self.result.evidence(finding), finding
         run = self.result.evidence_of(verdict.candidates)

@@ -41,7 +41,7 @@ from partq.conformance.evaluation.suite import (
     run_suite,
 )
 from partq.conformance.frontends.pytest_plugin.options import Options, entries_in
-from partq.conformance.frontends.pytest_plugin.shown import Ended, failure, heading
+from partq.conformance.frontends.pytest_plugin.shown import TESTED, Ended, failure, heading
 from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, said
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.screens.registry import ALL
@@ -150,22 +150,21 @@ class SuitePlugin:
         programs = default_programs(broker) if self.programs is None else self.programs
         every = cases_for(broker, profile_name, ALL_CASES.values())
         cases = self._needed(profile_name, selected, every)
-        ended = Ended(frozenset(case.name for case in cases), len(cases) == len(every))
+        by_run: dict[str, dict[str, Verdict]] = {}
+
+        def note(run: Run) -> None:
+            for requirement, verdict in run.verdicts.items():
+                if verdict.status in TESTED:
+                    by_run.setdefault(requirement, {})[run.name] = verdict
+
         tell = self._teller(profile_name, len(cases), programs)
         ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
-        ended.result = run_suite(
-            broker,
-            profile_name,
-            cases,
-            programs,
-            self.seed,
-            ended.add,
-            ways=ways,
-            on_end=tell,
-            share=self.share,
+        result = run_suite(
+            broker, profile_name, cases, programs, self.seed, note, ways=ways, on_end=tell, share=self.share
         )
-        ended.known = match_known({profile_name: ended.result.verdicts}, self.baseline, ended.whole)
-        return ended
+        whole, directed = len(cases) == len(every), frozenset(case.name for case in cases)
+        known = match_known({profile_name: result.verdicts}, self.baseline, whole)
+        return Ended(directed, whole, by_run, result, known)
 
     def _teller(self, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
         """Say what is run; with ``-v`` each run as it ends, too. A worker of xdist has nobody to tell."""
@@ -356,8 +355,7 @@ class RuleItem(pytest.Item):
         except UserError as error:
             self.session.shouldstop = f"partq: {error}"
             raise
-        verdict, where = ended.verdict(self.requirement), ended.violating(self.requirement)
-        assert ended.result is not None
+        verdict, where = ended.result.verdicts[self.requirement], ended.violating(self.requirement)
         self.said = said(self.profile_name, self.requirement, verdict, where, ended)
         self._note(ended, verdict, where)
         self._conclude(ended, verdict)
@@ -394,7 +392,6 @@ class RuleItem(pytest.Item):
 
     def _beyond(self, known: Matched, ended: Ended, verdict: Verdict) -> Verdict:
         """The verdict without what the baseline knows; an xfail where nothing else is wrong."""
-        assert ended.result is not None
         name, verdicts = self.profile_name, ended.result.verdicts
         rest = known.beyond(name, verdicts)[self.requirement]
         if rest.status is Status.PASS is not verdict.status:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from partq.conformance.frontends.pytest_plugin.shown import Ended, several_runs
@@ -47,7 +48,6 @@ CODE_COLOURS: Final[Mapping[int, Mapping[str, bool]]] = {
 
 def said(profile: str, requirement: str, verdict: Verdict, where: Sequence[str], ended: Ended) -> Said:
     """An item's word, as plain data."""
-    assert ended.result is not None
     return {
         "profile": profile,
         "rows": plain({requirement: verdict}),
@@ -57,19 +57,19 @@ def said(profile: str, requirement: str, verdict: Verdict, where: Sequence[str],
     }
 
 
+@dataclass(slots=True)
 class Reported:
     """What was said so far. ``strict``: a SHOULD binds too; ``require``: what has to be exercised;
     ``baseline``: what is known. ``verdicts``: by profile and rule. ``where``: profile -> rule -> the runs
     that violate it. ``whole``: whether all cases were run."""
 
-    def __init__(self, strict: bool, require: Sequence[str], baseline: Sequence[Entry] | None) -> None:
-        self.strict = strict
-        self.require = require
-        self.baseline = baseline
-        self.whole = True
-        self.verdicts: dict[str, dict[str, Verdict]] = {}
-        self.where: dict[str, dict[str, list[str]]] = {}
-        self.besides: dict[Besides, None] = {}
+    strict: bool
+    require: Sequence[str]
+    baseline: Sequence[Entry] | None
+    whole: bool = True
+    verdicts: dict[str, dict[str, Verdict]] = field(default_factory=dict)
+    where: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    besides: dict[Besides, None] = field(default_factory=dict)
 
     def add(self, word: Said) -> None:
         """Take in an item's word."""
