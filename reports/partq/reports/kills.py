@@ -19,16 +19,12 @@ COLUMN: Final = "kills its mutants"
 
 
 class KillView(NamedTuple):
-    """One mutant. ``css``, ``glyph`` and ``fate`` say whether it was killed. ``anchor`` leads to its
-    counterexample, or is empty."""
+    """One mutant. ``title``: of the rule that it breaks. ``fate``: whether it was killed. ``anchor`` leads to
+    its counterexample, or is empty."""
 
-    mutant: str
-    breaks: str
+    kill: Kill
     title: str
-    profile: str
-    css: str
-    glyph: str
-    fate: str
+    fate: Sign
     traces: str
     steps: str
     anchor: str
@@ -43,18 +39,12 @@ def kill_views(kills: Sequence[Kill], anchors: Mapping[str, str]) -> tuple[KillV
 
 
 def _kill(kill: Kill, anchor: str) -> KillView:
-    css, glyph = ("pass", "✓") if kill.killed else ("violated", "✗")
-    fate = "survived" if kill.first is None else "killed"
-    if kill.wrong:
-        fate += f", but {', '.join(kill.wrong)} reported too"
+    fate = ("killed", "pass", "✓") if kill.killed else ("survived", "violated", "✗")
+    wrong = f", but {', '.join(kill.wrong)} reported too" if kill.wrong else ""
     return KillView(
-        kill.mutant,
-        kill.breaks,
+        kill,
         catalogue()[kill.breaks].title if kill.breaks in catalogue() else "",
-        kill.profile,
-        css,
-        glyph,
-        fate,
+        Sign(f"{fate[0]}{wrong}", *fate[1:]),
         "–" if kill.first is None else count(kill.first),
         "–" if kill.operations is None else count(kill.operations),
         anchor,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rich.table import Table
 
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
@@ -21,7 +23,6 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.combinations import combinations, show_combinations
 from partq.conformance.frontends.cli.common import (
     Format,
     conclude,
@@ -30,6 +31,7 @@ from partq.conformance.frontends.cli.common import (
     is_live,
     note,
     opened,
+    output,
     print_json,
     printable,
     profiles_for,
@@ -42,6 +44,7 @@ from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.project import baseline_of, held
 from partq.conformance.frontends.cli.publishing import Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, show_verdicts
+from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import OPEN, Focus, in_words, plural, required
 
 if TYPE_CHECKING:
@@ -54,6 +57,9 @@ if TYPE_CHECKING:
 
 LISTED: Final = 5
 """How many undecided traces are printed."""
+
+RAREST: Final = 3
+"""So many combinations are named."""
 
 
 def fuzz(
@@ -181,7 +187,7 @@ def _figures(
         "operations": totals.operations,
         "out": out,
         "counterexamples": [example.place for example in examples],
-        "combinations": combinations(totals.combinations),
+        "combinations": _combinations(totals.combinations),
         "undecided_traces": undecided,
         **totals.counts,
     }
@@ -194,7 +200,7 @@ def _show(campaign: Campaign, broker: str, examples: Sequence[StoredExample], ve
     totals = campaign.totals
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
     rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
-    show_combinations(combinations(totals.combinations), table=verbose)
+    _show_combinations(_combinations(totals.combinations), table=verbose)
     say(f"{plural(totals.traces, 'trace')}, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
@@ -250,3 +256,43 @@ def _evidence(examples: Sequence[StoredExample]) -> Evidence:
         return f"{example.found.name}: {steps}{under}", example.found.history
 
     return seen
+
+
+# --- what came together: mechanisms by faults, and how rare what is rarest is ----------------------------
+
+
+def _combinations(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A campaign's combinations of mechanism, fault and shape, all profiles together, the rarest first:
+    ``traces``, ``times`` and ``ok``."""
+    sums = ("traces", "times", "ok")
+    totals: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = row["mechanism"], row["fault"], row["shape"]
+        total = totals.setdefault(key, {"mechanism": key[0], "fault": key[1], "shape": key[2]})
+        for name in sums:
+            total[name] = total.get(name, 0) + row[name]
+    return sorted(totals.values(), key=lambda total: (total["traces"], total["mechanism"], total["fault"]))
+
+
+def _show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
+    """Print how many there are and the rarest, and in a table, if asked for, in how many operations each
+    mechanism met each fault; ``rows``: as `_combinations` answers."""
+    if not rows:
+        return
+    if table:
+        output().print(_table(rows))
+    parts = ((row["mechanism"], row["fault"], row["shape"], plural(row["traces"], "trace")) for row in rows)
+    rarest = "; ".join(" / ".join(filter(None, one)) for one in islice(parts, RAREST))
+    say(f"{plural(len(rows), 'combination')} of mechanism, fault and shape; the rarest: {rarest}")
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    faults = list(dict.fromkeys(row["fault"] for row in reversed(rows)))
+    table = titled("operations by what was broken when they were called", ["mechanism"], right=faults)
+    for mechanism in sorted({row["mechanism"] for row in rows}):
+        times = dict.fromkeys(faults, 0)
+        for row in rows:
+            if row["mechanism"] == mechanism:
+                times[row["fault"]] += row["times"]
+        table.add_row(mechanism, *(f"{times[fault]:,}" if times[fault] else "-" for fault in faults))
+    return table

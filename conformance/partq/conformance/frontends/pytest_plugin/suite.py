@@ -41,8 +41,15 @@ from partq.conformance.evaluation.suite import (
     run_suite,
 )
 from partq.conformance.frontends.pytest_plugin.options import Options, entries_in
-from partq.conformance.frontends.pytest_plugin.shown import TESTED, Ended, failure, heading
-from partq.conformance.frontends.pytest_plugin.summary import Reported, Said, said
+from partq.conformance.frontends.pytest_plugin.shown import (
+    TESTED,
+    Ended,
+    Reported,
+    Said,
+    failure,
+    heading,
+    said,
+)
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
