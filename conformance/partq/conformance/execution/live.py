@@ -150,15 +150,14 @@ class LiveRun:
 
     def _open(self) -> Entity:
         """The settings of the queue that the broker opened. Raises `Unreachable` if it did not."""
-        result: list[Entity | Unreachable] = []
         opening = partial(open_queue, self.broker, self.program.entity)
-        self.threads.ask(self.env, lambda: result.append(opening()), self.limits.fault)
-        if not result:
+        opened = self.threads.ask(self.env, opening, self.limits.fault)
+        if opened is None:
             name = type(self.broker).__name__
             raise Unreachable(f"{name}.open did not return within {self.limits.fault:g} s")
-        if isinstance(result[0], Unreachable):
-            raise result[0]
-        return result[0]
+        if isinstance(opened, Unreachable):
+            raise opened
+        return opened
 
     def _so_far(self) -> History:
         never = self.unsupported - {step.op for step in self.faults}
@@ -332,7 +331,4 @@ class LiveRun:
 
     def _is_empty(self) -> bool | None:
         """What the broker says; None also where it raises, lies or hangs."""
-        said: list[bool | None] = []
-        asking = partial(says_empty, self.broker)
-        self.threads.ask(self.env, lambda: said.append(asking()), self.limits.hang)
-        return said[0] if said else None
+        return self.threads.ask(self.env, partial(says_empty, self.broker), self.limits.hang)

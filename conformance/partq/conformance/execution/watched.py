@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from partq.conformance.adapters.protocol import Broker
 from partq.conformance.execution.adapter_calls import words
 from partq.conformance.execution.cancellation import Stopped
 from partq.conformance.execution.client_thread import NEVER, ClientThread
+
+T = TypeVar("T")
 
 MOMENT: Final = 2.0
 """Seconds that calls still under way have to end when a run is broken off, and each client to close."""
@@ -93,10 +95,12 @@ class WatchedThreads:
             self.ask(thread, thread.connected, limit)
         return thread
 
-    def ask(self, thread: ClientThread, call: Callable[[], object], limit: float) -> None:
-        """Make a call on the adapter that no history records, and wait for its end; at most so many
-        seconds."""
-        self.do(thread, partial(self._guarded, thread, call, limit))
+    def ask(self, thread: ClientThread, call: Callable[[], T], limit: float) -> T | None:
+        """Make a call on the adapter that no history records, and wait for its end, at most so many seconds:
+        its answer, None where there is none."""
+        answers: list[T] = []
+        self.do(thread, partial(self._guarded, thread, lambda: answers.append(call()), limit))
+        return answers[0] if answers else None
 
     def do(self, thread: ClientThread, job: Callable[[], None]) -> None:
         """Have the job done, and wait for its end."""

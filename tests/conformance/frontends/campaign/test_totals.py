@@ -21,7 +21,7 @@ from partq.conformance.frontends.campaign.errors import CampaignError
 from partq.conformance.frontends.campaign.examples import StoredExample, first_of_each
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Plan
-from partq.conformance.frontends.campaign.run import Campaign
+from partq.conformance.frontends.campaign.run import Campaign, CampaignState
 from partq.conformance.frontends.campaign.store import Store
 from partq.conformance.frontends.campaign.totals import Totals, document, totals_of
 from partq.conformance.frontends.campaign.work import ChunkResult, RequirementCount
@@ -173,7 +173,8 @@ def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
 
     @contextmanager
     def done(*arguments: object, **options: object) -> Iterator[Campaign]:
-        yield Campaign(PLAN, totals, 1.0, 300, Folder(session, str(tmp_path / "out")), {})
+        state = CampaignState(300, 316, timed=300, seconds=1.0)
+        yield Campaign(PLAN, totals, state, Folder(session, str(tmp_path / "out")), {})
 
     monkeypatch.setattr(run, "campaign", done)
     monkeypatch.setattr(examples, "write_examples", shrinking)

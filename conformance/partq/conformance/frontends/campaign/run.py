@@ -52,25 +52,18 @@ LIVE: Final = Pace(8, 30.0)
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A finished campaign. ``seconds``: how long the waves of this session took, its start apart, and
-    ``timed`` how many traces they were: not all, if the campaign was resumed. ``document``: what is in its
+    """A finished campaign. ``state``: how far this session came with it. ``document``: what is in its
     ``campaign.json``."""
 
     plan: Plan
     totals: Totals
-    seconds: float
-    timed: int
+    state: CampaignState
     folder: Folder
     document: Mapping[str, Any]
 
     def conclude(self, said: Mapping[str, Any]) -> None:
         """Put what the command ends with into ``campaign.json``, too; while its folder is open."""
         self.folder.write(SUMMARY, to_text({**self.document, **said}))
-
-    @property
-    def rate(self) -> float | None:
-        """Traces a second, or None where nothing was left to do."""
-        return self.timed / self.seconds if self.seconds else None
 
 
 GO_ON: Final = "finish with the same command and --resume"
@@ -91,7 +84,7 @@ class CampaignState(NamedTuple):
 
     @property
     def rate(self) -> float | None:
-        """Traces a second, or None before the first."""
+        """Traces a second, or None where none was done."""
         return self.timed / self.seconds if self.timed and self.seconds else None
 
 
@@ -145,16 +138,15 @@ def campaign(
             )
         work = _Work(store, lock, watcher, wave, pace, tasks)
         totals = work.do(resume).tolerating(share)
-        seconds, timed = work.state.seconds, work.state.timed
         circumstances = {
-            "seconds": round(seconds, 3),
-            "timed_traces": timed,
+            "seconds": round(work.state.seconds, 3),
+            "timed_traces": work.state.timed,
             "master": jvm.master(session),
             "open": str(share),
         }
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
         store.folder.write(SUMMARY, to_text(data))
-        yield Campaign(plan, totals, seconds, timed, store.folder, data)
+        yield Campaign(plan, totals, work.state, store.folder, data)
 
 
 def _code(plan: Plan) -> archive.Code:

@@ -199,7 +199,7 @@ def _show(campaign: Campaign, broker: str, examples: Sequence[StoredExample], ve
 
     totals = campaign.totals
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
-    rate = f", {rate_in_words(campaign.rate)} traces/s" if campaign.rate else ""
+    rate = f", {rate_in_words(campaign.state.rate)} traces/s" if campaign.state.rate else ""
     _show_combinations(_combinations(totals.combinations), table=verbose)
     say(f"{plural(totals.traces, 'trace')}, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):

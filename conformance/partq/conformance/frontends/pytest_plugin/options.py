@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final
 
 import pytest
 
 from partq.conformance.frontends import baseline_file
-from partq.conformance.frontends.settings import settings_near
+from partq.conformance.frontends.settings import Settings, settings_near
 from partq.conformance.frontends.toml_tables import decoded
-from partq.conformance.verdict import OPEN, Entry
+from partq.conformance.verdict import Entry
+
+GIVEN: Final = ("broker", "profile", "programs", "seed", "strict", "baseline")
+"""The settings that pytest has an option for."""
 
 
-class Options(NamedTuple):
-    """As `partq run` has them. ``baseline``: the file of what is known; None without one."""
-
-    broker: str | None
-    profiles: tuple[str, ...]
-    programs: int | None
-    seed: int
-    strict: bool
-    require: tuple[str, ...]
-    open: str
-    baseline: Path | None
-
-    @classmethod
-    def of(cls, config: pytest.Config) -> Options:
-        """The session's. Raises `BadTable`."""
-        broker: str | None = config.getoption("partq_broker")
-        settings = settings_near(config.invocation_params.dir).of(broker)
-        programs, seed = config.getoption("partq_programs"), config.getoption("partq_seed")
-        seed = settings.seed if seed is None else seed
-        return cls(
-            broker or settings.broker,
-            tuple(config.getoption("partq_profile") or settings.profile),
-            settings.programs if programs is None else programs,
-            1 if seed is None else seed,
-            config.getoption("partq_strict") or bool(settings.strict),
-            settings.require,
-            settings.open or OPEN,
-            config.getoption("partq_baseline") or settings.baseline,
-        )
+def settings_of(config: pytest.Config) -> Settings:
+    """The session's. Raises `BadTable`."""
+    given = {name: config.getoption(f"partq_{name}") for name in GIVEN}
+    asked = {name: value for name, value in given.items() if value is not None and value is not False}
+    return settings_near(config.invocation_params.dir).of(given["broker"])._replace(**asked)
 
 
 def entries_in(file: Path | None) -> tuple[Entry, ...] | None:

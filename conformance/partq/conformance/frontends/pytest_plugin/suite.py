@@ -40,7 +40,7 @@ from partq.conformance.evaluation.suite import (
     lacks_of,
     run_suite,
 )
-from partq.conformance.frontends.pytest_plugin.options import Options, entries_in
+from partq.conformance.frontends.pytest_plugin.options import entries_in, settings_of
 from partq.conformance.frontends.pytest_plugin.shown import (
     TESTED,
     Ended,
@@ -54,6 +54,7 @@ from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     FILE,
+    OPEN,
     Exit,
     Matched,
     Status,
@@ -96,17 +97,17 @@ class SuitePlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        options = Options.of(config)
-        self.broker, self.strict = options.broker, options.strict
-        self.programs, self.seed = options.programs, options.seed
+        settings = settings_of(config)
+        self.broker, self.strict = settings.broker, bool(settings.strict)
+        self.programs, self.seed = settings.programs, 1 if settings.seed is None else settings.seed
         self.brokers: dict[str, Broker] = {}
-        self.profiles = () if self.broker is None else self._profiles(self.broker, options.profiles)
+        self.profiles = () if self.broker is None else self._profiles(self.broker, settings.profile)
         asked: Path | None = config.getoption("partq_out")
         self.out = None if asked is None else Target.of(asked)
         self.cache: pytest.Cache | None = getattr(config, "cache", None)
         self.ended: dict[str, Ended | UserError] = {}
-        self.baseline, self.share = entries_in(options.baseline), share_of(options.open)
-        self.reported = Reported(self.strict, options.require, self.baseline)
+        self.baseline, self.share = entries_in(settings.baseline), share_of(settings.open or OPEN)
+        self.reported = Reported(self.strict, settings.require, self.baseline)
 
     def _profiles(self, broker: str, wanted: Sequence[str]) -> tuple[str, ...]:
         asked = tuple(named_profile(word) for word in wanted)
