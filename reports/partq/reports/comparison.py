@@ -17,13 +17,13 @@ from partq.conformance.verdict import (
     Change,
     Column,
     Comparison,
-    Finding,
     Group,
     Regression,
     Status,
     Verdict,
     letters,
     plural,
+    some,
 )
 from partq.model.requirements import Requirement, catalogue
 
@@ -173,7 +173,7 @@ def render(comparison: Comparison, version: str) -> str:
             style=Markup(static("report.css") + static("comparison.css")),
             shown=_SHOWN_CAUSES,
             shares=shares,
-            seen_in=_seen_in,
+            seen_in=lambda finding: some([*map(str, finding.witness)], _WITNESSES),
         )
     )
 
@@ -218,13 +218,6 @@ def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator
                 for row in rows
             )
             yield GroupView(group.words.capitalize(), views, group is Group.AGREED)
-
-
-def _seen_in(finding: Finding) -> str:
-    """The records that show it, in words."""
-    shown = ", ".join(map(str, finding.witness[:_WITNESSES]))
-    more = len(finding.witness) - _WITNESSES
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _regression(one: Regression) -> RegressionView:

@@ -21,6 +21,7 @@ from partq.conformance.verdict import (
     kill_verdicts,
     merge,
     plural,
+    some,
 )
 from partq.model.family import Ground
 from partq.model.profiles import grounds_of, known
@@ -42,6 +43,9 @@ _WORDS: Final = {
 }
 _UNFOLDED: Final = 3
 """With more counterexamples than this, only the first is unfolded; of mutants, none."""
+
+_NAMED: Final = 6
+"""Rules that the headline names; the rest are counted."""
 
 SHOWN_FINDINGS: Final = 5
 """Causes listed at a requirement; the rest are counted."""
@@ -230,28 +234,22 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     unknown, idle = by_status[Status.UNKNOWN], len(by_status[Status.NOT_EXERCISED])
     if code == Exit.VIOLATED:
         verb = "is" if len(bad) == 1 else "are"
-        said = [f"{plural(len(bad), 'rule')} {verb} violated: {_listed(bad)}"] if bad else []
+        said = [f"{plural(len(bad), 'rule')} {verb} violated: {some(bad, _NAMED)}"] if bad else []
         ambiguous = {one.ambiguity: one.together for one in total.values() if one.candidates}
         which = {False: ", though it does not show which", True: ""}
         said += [f"{text}{which[together]}" for text, together in ambiguous.items()]
         text = f"{'; '.join([*said, f'{count(held)} passed'])}."
     elif code == Exit.INCONCLUSIVE:
-        why = f"undecided: {_listed(unknown)}" if unknown else "too little was exercised"
+        why = f"undecided: {some(unknown, _NAMED)}" if unknown else "too little was exercised"
         text = f"No binding rule was seen violated, but the run is no proof: {why}; {count(held)} passed."
     else:
-        should = f" Recommendations not met: {_listed(bad)}." if bad else ""
+        should = f" Recommendations not met: {some(bad, _NAMED)}." if bad else ""
         binding = binding_requirements(strict=False)
         covered = coverage(total, binding)
         bound = count(sum(id in binding for id in by_status[Status.PASS]))
         text = f"{covered}, none violated; {plural(held, 'rule')} passed, {bound} of them binding.{should}"
     were = "was" if idle == 1 else "were"
     return f"{text} {count(idle)} could have been tested and {were} not." if idle else text
-
-
-def _listed(ids: Sequence[str], most: int = 6) -> str:
-    if len(ids) <= most:
-        return ", ".join(ids)
-    return f"{', '.join(ids[:most])} and {len(ids) - most} more"
 
 
 def _lane(lane: Lane, name_broker: bool) -> LaneView:

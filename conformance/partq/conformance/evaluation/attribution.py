@@ -15,7 +15,7 @@ from partq.conformance.evaluation.reasons import Reason, reason
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.blame import Blame
 from partq.conformance.oracle.judge import Judgement
-from partq.conformance.verdict import WITH, Finding
+from partq.conformance.verdict import WITH, Finding, some
 from partq.model.operations import Outcome
 from partq.model.requirements import requirement
 
@@ -104,15 +104,10 @@ def _what(record: Record, message: str | None = None) -> str:
     if record.outcome == Outcome.ERROR:
         return f"{subject}been refused as {record.error}"
     if record.messages:
-        return f"{subject}returned {message or _some([one.id for one in record.messages])}"
+        return f"{subject}returned {message or some([one.id for one in record.messages], NAMED)}"
     if record.op in ("receive", "peek") and record.outcome == Outcome.OK:
         return f"{subject}returned nothing"
     return f"{subject}succeeded" if record.outcome == Outcome.OK else f"{subject}ended so"
-
-
-def _some(ids: Sequence[str]) -> str:
-    more = len(ids) - NAMED
-    return ", ".join(ids[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def expected(history: History, judgement: Judgement) -> str:

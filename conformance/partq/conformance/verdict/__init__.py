@@ -73,5 +73,6 @@ from partq.conformance.verdict.types import (
     Verdicts,
     kept,
     plural,
+    some,
     violated_one_of,
 )

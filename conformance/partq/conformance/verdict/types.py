@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -12,6 +12,12 @@ from typing import Final, NamedTuple
 def plural(number: int, noun: str, nouns: str | None = None) -> str:
     """The number and its noun: ``1 trace``, ``2,000 traces``."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def some(names: Sequence[str], limit: int) -> str:
+    """The names; of many the first ones, and how many more there are."""
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 class Status(StrEnum):

@@ -150,7 +150,11 @@ def fuzz(
     raise typer.Exit(document["exit"])
 
 
-def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExample]:
+Examples = Mapping[tuple[str, str], "StoredExample"]
+"""(requirement, key) -> the counterexample of that cause."""
+
+
+def _examples(campaign: Campaign, broker: str, focus: Focus) -> Examples:
     """The counterexamples, shrunk and stored."""
     from partq.conformance.adapters import Unreachable
     from partq.conformance.frontends.campaign.examples import write_examples
@@ -163,7 +167,7 @@ def _examples(campaign: Campaign, broker: str, focus: Focus) -> list[StoredExamp
             write_examples(kept, broker, campaign.folder, announce, BUDGET, examples.append)
     except Unreachable as error:
         note(f"no further counterexamples: {error}")
-    return examples
+    return {(one.requirement, one.key): one for one in examples}
 
 
 def _undecided(campaign: Campaign, broker: str) -> Iterator[dict[str, Any]]:
@@ -177,23 +181,21 @@ def _undecided(campaign: Campaign, broker: str) -> Iterator[dict[str, Any]]:
         yield {**about, "why": row["undecided"], "command": one.command, "program": place}
 
 
-def _figures(
-    totals: Totals, out: str, examples: Sequence[StoredExample], undecided: Mapping[str, Any]
-) -> dict[str, Any]:
+def _figures(totals: Totals, out: str, examples: Examples, undecided: Mapping[str, Any]) -> dict[str, Any]:
     """What a campaign says besides its verdicts, as plain data."""
     return {
         "digest": totals.digest,
         "traces": totals.traces,
         "operations": totals.operations,
         "out": out,
-        "counterexamples": [example.place for example in examples],
+        "counterexamples": [example.place for example in examples.values()],
         "combinations": _combinations(totals.combinations),
         "undecided_traces": undecided,
         **totals.counts,
     }
 
 
-def _show(campaign: Campaign, broker: str, examples: Sequence[StoredExample], verbose: bool) -> None:
+def _show(campaign: Campaign, broker: str, examples: Examples, verbose: bool) -> None:
     """Print a campaign's figures, and where its files are."""
     from partq.conformance.evaluation.counterexample import replay_command
 
@@ -205,7 +207,7 @@ def _show(campaign: Campaign, broker: str, examples: Sequence[StoredExample], ve
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
-    for example in examples:
+    for example in examples.values():
         say(printable(f"counterexample {example.place} ({replay_command(example.place, broker)})"))
 
 
@@ -218,20 +220,17 @@ def _show_undecided(undecided: Mapping[str, Any]) -> None:
         say(f"undecided: {undecided['count']:,} traces in all; more in campaign.json and in the report")
 
 
-def _again(
-    broker: str, out: str, examples: Sequence[StoredExample], profile: str, finding: Finding, place: str
-) -> str:
+def _again(broker: str, out: str, examples: Examples, profile: str, finding: Finding, place: str) -> str:
     """The command that replays the finding's counterexample, or else shows what there is of it."""
     from partq.conformance.evaluation.counterexample import replay_command
 
-    cause = (finding.requirement, finding.key)
-    places = (one.place for one in examples if (one.requirement, one.key) == cause)
-    return next((replay_command(one, broker) for one in places), shlex.join(["partq", "report", out]))
+    one = examples.get((finding.requirement, finding.key))
+    return replay_command(one.place, broker) if one else shlex.join(["partq", "report", out])
 
 
-def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) -> dict[str, Verdicts]:
+def _shrunk(results: Mapping[str, Verdicts], examples: Examples) -> dict[str, Verdicts]:
     """The verdicts with the finding of the counterexample, where there is one, for the first of its cause."""
-    known = {(example.requirement, example.key): example.found.finding for example in examples}
+    known = {cause: example.found.finding for cause, example in examples.items()}
 
     def shown(verdict: Verdict) -> Verdict:
         firsts = [known.get((f.requirement, f.key), f)._replace(key=f.key) for f in verdict.causes]
@@ -243,11 +242,9 @@ def _shrunk(results: Mapping[str, Verdicts], examples: Sequence[StoredExample]) 
     }
 
 
-def _evidence(examples: Sequence[StoredExample]) -> Evidence:
-    known = {(example.requirement, example.key): example for example in examples}
-
+def _evidence(examples: Examples) -> Evidence:
     def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
-        example = known.get((finding.requirement, finding.key))
+        example = examples.get((finding.requirement, finding.key))
         if example is None:
             return None
         program = example.found.program

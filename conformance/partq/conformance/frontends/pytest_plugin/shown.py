@@ -28,6 +28,7 @@ from partq.conformance.verdict import (
     merge,
     plain,
     required,
+    some,
     verdicts_document,
 )
 from partq.model.requirements import catalogue
@@ -83,12 +84,6 @@ def heading(requirement: str, verdict: Verdict) -> str:
     return verdict.ambiguity or f"{requirement} violated"
 
 
-def several_runs(names: list[str]) -> str:
-    """Runs by name, of many the first ones."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
-
-
 def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile | None) -> Iterator[str]:
     """All there is to say of a rule's violation, for the report of a failure, in lines."""
     run, finding = ended.evidence(verdict)
@@ -100,7 +95,7 @@ def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile
     yield ""
     if run is not None:
         found = f"{verdict.times:,} found in " if verdict.times else ""
-        yield f"shown by {run.name}; {found}{several_runs(ended.violating(requirement))}"
+        yield f"shown by {run.name}; {found}{some(ended.violating(requirement), NAMED)}"
     for other in verdict.causes[1 : 1 + NAMED]:
         yield f"also: {other.title}"
     if stored is None:
@@ -202,7 +197,7 @@ class Reported:
         """How often a rule was exercised, how often and where it was violated, and why it is undecided."""
         words = [f"{verdict.exercised:,}×"] if verdict.exercised else []
         if verdict.times:
-            words.append(f"{verdict.times:,} found in {several_runs(self._places(requirement))}")
+            words.append(f"{verdict.times:,} found in {some(self._places(requirement), NAMED)}")
         if verdict.undecided:
             words.append(verdict.openness)
         if verdict.status is Status.UNKNOWN:
