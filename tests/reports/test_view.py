@@ -177,7 +177,7 @@ def test_a_campaign_of_mutants_is_told_by_what_became_of_them() -> None:
         "2 of 3 mutants killed by the rule that it breaks. Survivors: quiet. "
         "Other rules were reported, too, of: loud."
     )
-    assert [(kill.mutant, kill.fate, kill.traces) for kill in view.kills] == [
+    assert [(one.kill.mutant, one.fate.status, one.traces) for one in view.kills] == [
         ("quiet", "survived", "–"),
         ("loud", "killed, but RCV-8 reported too", "3"),
         ("slow", "killed", "900"),
