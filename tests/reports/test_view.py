@@ -213,7 +213,7 @@ def test_an_unfinished_campaign_tells_how_far_it_is(stored: int | None, says: st
 
 
 def example(told: Finding, text: str) -> Example:
-    return Example(told, "b", "azure-standard", history(text))
+    return Example(told, "b", "azure-standard", history(text), {"steps": []}, "again")
 
 
 def test_messages_are_put_side_by_side_with_all_in_which_they_differ() -> None:

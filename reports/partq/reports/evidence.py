@@ -71,10 +71,9 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """One counterexample, drawn. ``steps`` is None where no program is known; ``program`` is that as JSON, or
-    empty, ``seed`` its seed. ``timed``: whether time passes in the drawing. ``drains``: whether partq's own
-    client, which receives at the end what is left, is drawn. ``contrast``: None where less than two messages
-    that were sent count as witnesses."""
+    """One counterexample, drawn. ``program``: as JSON. ``timed``: whether time passes in the drawing.
+    ``drains``: whether partq's own client, which receives at the end what is left, is drawn. ``contrast``:
+    None where less than two messages that were sent count as witnesses."""
 
     anchor: str
     finding: Finding
@@ -82,7 +81,7 @@ class ExampleView:
     profile: str
     origin: str
     replay: str
-    steps: tuple[StepView, ...] | None
+    steps: tuple[StepView, ...]
     mode: str
     seed: str
     program: str
@@ -150,7 +149,7 @@ def _example(anchor: str, example: Example) -> ExampleView:
     program = example.program
     steps = tuple(
         StepView(step["proc"], _step(step), example.untaken.get(position, ""))
-        for position, step in enumerate(program["steps"] if program else ())
+        for position, step in enumerate(program["steps"])
     )
     return ExampleView(
         anchor,
@@ -159,10 +158,10 @@ def _example(anchor: str, example: Example) -> ExampleView:
         example.profile,
         _origin(example),
         example.replay,
-        None if program is None else steps,
-        "" if program is None else _mode(program),
-        "" if program is None else str(program.get("seed", 0)),
-        "" if program is None else json.dumps(program, separators=(",", ":")),
+        steps,
+        _mode(program),
+        str(program.get("seed", 0)),
+        json.dumps(program, separators=(",", ":")),
         sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
         _drawn(content),
         passes(content.times),
@@ -176,8 +175,8 @@ def _origin(example: Example) -> str:
     parts = []
     if example.trace is not None:
         parts.append(f"first seen in trace {count(example.trace)}")
-    steps = len(example.program["steps"]) if example.program else 0
-    if steps and example.found_steps > steps:
+    steps = len(example.program["steps"])
+    if 0 < steps < example.found_steps:
         parts.append(f"shrunk from {example.found_steps} to {plural(steps, 'step')}")
     return ", ".join(parts)
 

@@ -27,17 +27,16 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One counterexample. ``program``: plain data of schema ``partq.program/1``, or None for a finding in a
-    history that no program is known of. ``untaken``: position of each step of it that was not taken in this
-    history -> why. ``replay``: the command that runs it again, or empty. ``found_steps``: the program's
-    length before it was shrunk."""
+    """One counterexample. ``program``: plain data of schema ``partq.program/1``. ``untaken``: position of
+    each of its steps that was not taken in this history -> why. ``replay``: the command that runs it again.
+    ``found_steps``: the program's length before it was shrunk."""
 
     finding: Finding
     broker: str
     profile: str
     history: History
-    program: Mapping[str, Any] | None = None
-    replay: str = ""
+    program: Mapping[str, Any]
+    replay: str
     trace: int | None = None
     found_steps: int = 0
     untaken: Mapping[int, str] = field(default_factory=dict)
