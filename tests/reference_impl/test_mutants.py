@@ -26,7 +26,8 @@ from partq.model.profiles import PROFILES
 from partq.model.requirements import Level, catalogue
 from partq.reference_impl.broker import Parts
 from partq.reference_impl.errors import Refused
-from partq.reference_impl.mutants.forms import Form, answering, before, then, together
+from partq.reference_impl.mutants.families import changed
+from partq.reference_impl.mutants.forms import Form, Frame, amid, answering, before, refused, then, together
 from partq.reference_impl.mutants.registry import APART, BY_CHANCE, defect
 from partq.reference_impl.store import Store
 
@@ -334,6 +335,34 @@ def test_a_defect_that_refuses_keeps_its_hook_from_happening() -> None:
     adder = Adder()
     with pytest.raises(Refused):
         together(refuses, Adder.add, before)(adder, 1)
+    assert adder.asked == []
+
+
+def test_a_defect_sees_that_its_hook_has_refused_and_cannot_undo_it() -> None:
+    seen: list[object] = []
+
+    def notes(key: str, refusal: Refused) -> None:
+        seen.extend((key, refusal.kind))
+
+    def grants(key: str) -> str:
+        if not key:
+            raise Refused("not_found")
+        return key
+
+    noting = together(notes, grants, refused)
+    assert (noting("a"), seen) == ("a", [])
+    with pytest.raises(Refused, match="not_found"):
+        noting("")
+    assert seen == ["", "not_found"]
+
+
+def test_a_hook_happens_in_what_its_defect_gives() -> None:
+    adder = Adder()
+
+    def forgets(self: Adder) -> Frame:
+        return changed(self, asked=[7])
+
+    assert together(forgets, Adder.add, amid)(adder, 1) == 2
     assert adder.asked == []
 
 

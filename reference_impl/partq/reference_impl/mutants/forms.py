@@ -2,7 +2,7 @@
 it, after it, or around it. What the broker does itself, no defect says again.
 
 A defect takes those of the hook's arguments that it needs, by their names, and after them, if it comes later,
-what the hook answered.
+what the hook answered, or its refusal.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import isgeneratorfunction, signature
 from typing import Any
+
+from ..errors import Refused
 
 Method = Callable[..., Any]
 
@@ -53,6 +55,16 @@ def answering(defect: Method) -> Iterator[Answer]:
 
 
 @contextmanager
+def refused(defect: Method) -> Iterator[Answer]:
+    """The hook, and where it refuses, the defect, which is given the refusal. It remains refused."""
+    try:
+        yield Answer()
+    except Refused as refusal:
+        defect(refusal)
+        raise
+
+
+@contextmanager
 def amid(defect: Method) -> Iterator[Answer]:
     """The hook within the context that the defect gives."""
     with defect(None):
@@ -62,7 +74,7 @@ def amid(defect: Method) -> Iterator[Answer]:
 def together(defect: Method, hook: Method, form: Form | None) -> Method:
     """The method in the place of the hook. Raises TypeError where the defect takes what the hook does not."""
     asked, taken = signature(hook).parameters, [*signature(defect).parameters]
-    sees_answer = form in (then, answering) and taken[-1] not in asked
+    sees_answer = form in (then, answering, refused) and taken[-1] not in asked
     if sees_answer:
         taken.pop()
     if unknown := [name for name in taken if name not in asked]:

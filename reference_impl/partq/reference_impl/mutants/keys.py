@@ -15,7 +15,7 @@ from ..sending import Send
 from ..settings import SECOND
 from ..store import Content
 from .families import Misrouting, Renewals, Splitting, after, last_end, no_key, noted
-from .forms import answering, before, then
+from .forms import answering, before, refused, then
 from .registry import APART, BY_CHANCE, defect
 
 
@@ -60,16 +60,12 @@ def conflict_stored(self: FrontEnd, contents: Sequence[Content]) -> None:
         self.broker.accept(self.next_partition(), contents)
 
 
-@defect("KEY-3", "admit")
-def conflict_stored_later(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> str | None:
+@defect("KEY-3", "admit", refused)
+def conflict_stored_later(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> None:
     """A message with a session ID and another partition key is refused, and stored three seconds later."""
-    try:
-        return FrontEnd.admit(self, contents, txn)
-    except Refused:
-        if txn is None and len(contents) == 1:
-            partition = self.next_partition()
-            self.clock.spawn(after(self.clock, 3 * SECOND, lambda: self.broker.accept(partition, contents)))
-        raise
+    if txn is None and len(contents) == 1:
+        partition = self.next_partition()
+        self.clock.spawn(after(self.clock, 3 * SECOND, lambda: self.broker.accept(partition, contents)))
 
 
 @defect("KEY-3", "common_key")

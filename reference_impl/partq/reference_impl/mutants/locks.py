@@ -18,7 +18,7 @@ from ..settling import Settlement
 from ..store import Stored
 from ..transactions import Transaction
 from .families import FEW, beside, changed, complete, kept, locked, lose, on_refusal
-from .forms import Frame, amid, answering, before, then
+from .forms import Frame, amid, answering, before, refused, then
 from .registry import defect
 
 
@@ -157,15 +157,11 @@ def lost_lock_enlisted(self: FrontEnd, asked: Settlement, found: Sequence[Stored
             raise
 
 
-@defect("RCV-8", "check_locks", profile="azure-flat")
+@defect("RCV-8", "check_locks", refused, profile="azure-flat")
 def refused_abandon_counted(self: FrontEnd, asked: Settlement, found: Sequence[Stored]) -> None:
     """Abandoning with a lock that has run out is refused, and counted if nobody got the message since."""
-    try:
-        FrontEnd.check_locks(self, asked, found)
-    except Refused:
-        for stored in found if asked.action == "abandon" and asked.txn is None else ():
-            stored.count += stored.until <= self.clock.now
-        raise
+    for stored in found if asked.action == "abandon" and asked.txn is None else ():
+        stored.count += stored.until <= self.clock.now
 
 
 def _live(end: FrontEnd, tokens: Sequence[str]) -> dict[str, Stored]:
@@ -174,18 +170,14 @@ def _live(end: FrontEnd, tokens: Sequence[str]) -> dict[str, Stored]:
     return {token: one for token, one in known.items() if one.partition.holds(one, token, end.clock.now)}
 
 
-@defect("RCV-8", "settle_locks")
-def mixed_settlement_half_done(self: FrontEnd, asked: Settlement) -> Steps[None]:
+@defect("RCV-8", "settle_locks", refused)
+def mixed_settlement_half_done(self: FrontEnd, asked: Settlement, refusal: Refused) -> None:
     """A request that names three locks or more, one of them lost, is refused, and done for the others."""
-    try:
-        yield from FrontEnd.settle_locks(self, asked)
-    except Refused as refused:
-        live = [stored for stored in _live(self, asked.tokens).values() if not stored.enlisted]
-        one_place = len({stored.partition.name for stored in live}) == 1 and live[0].partition.up
-        if refused.kind == "lock_lost" and asked.txn is None and len(asked.tokens) > 2 and one_place:
-            for stored in live:
-                self.apply(asked, stored)
-        raise
+    live = [stored for stored in _live(self, asked.tokens).values() if not stored.enlisted]
+    one_place = len({stored.partition.name for stored in live}) == 1 and live[0].partition.up
+    if refusal.kind == "lock_lost" and asked.txn is None and len(asked.tokens) > 2 and one_place:
+        for stored in live:
+            self.apply(asked, stored)
 
 
 @defect("RCV-8", "settle_locks", profile="azure-flat")

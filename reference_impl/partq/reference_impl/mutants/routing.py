@@ -15,7 +15,7 @@ from ..settling import Settlement
 from ..store import Content, Stored
 from ..transactions import Transaction
 from .families import Misrouting, beside, no_key, on_refusal, retrying
-from .forms import Frame, amid, before, then
+from .forms import Frame, amid, before, refused, then
 from .registry import APART, BY_CHANCE, defect
 
 FULL = 3
@@ -42,16 +42,12 @@ def rehash_on_recovery(self: Faults) -> None:
     self.broker.forget_homes()
 
 
-@defect("ROUTE-1", "give_up", profile="azure-standard", also=APART)
-def refused_key_moves(self: FrontEnd, send: Send) -> Steps[Partition]:
+@defect("ROUTE-1", "give_up", refused, profile="azure-standard", also=APART)
+def refused_key_moves(self: FrontEnd, send: Send, refusal: Refused) -> None:
     """A key whose send was refused because its partition is down lives in the next partition from then on."""
-    try:
-        return (yield from FrontEnd.give_up(self, send))
-    except Refused as refused:
-        if refused.kind == "unavailable" and send.key is not None and self.broker.alive:
-            here = self.partitions.index(self.broker.partition_for(send.key))
-            self.broker._homes[send.key] = self.partitions[(here + 1) % len(self.partitions)]
-        raise
+    if refusal.kind == "unavailable" and send.key is not None and self.broker.alive:
+        here = self.partitions.index(self.broker.partition_for(send.key))
+        self.broker._homes[send.key] = self.partitions[(here + 1) % len(self.partitions)]
 
 
 @defect("ROUTE-2", "mistaken", profile="azure-standard")

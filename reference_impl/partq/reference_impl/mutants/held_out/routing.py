@@ -14,7 +14,7 @@ from ...sending import SERVER_TIMEOUT, Send
 from ...settings import SECOND
 from ...store import Content
 from ..families import Misrouting, beside, last_end, retrying
-from ..forms import answering, before, then
+from ..forms import answering, before, refused, then
 from ..registry import APART, defect
 
 HALF_A_MINUTE = 30 * SECOND
@@ -71,16 +71,12 @@ def sessions_rerouted(self: FrontEnd, key: str, send: Send) -> Partition:
     return up[0] if session and not home.up and up else home
 
 
-@defect("ROUTE-5", "give_up", profile="azure-standard")
-def keyed_stored_when_up_again(self: FrontEnd, send: Send) -> Steps[Partition]:
+@defect("ROUTE-5", "give_up", refused, profile="azure-standard")
+def keyed_stored_when_up_again(self: FrontEnd, send: Send, refusal: Refused) -> None:
     """A keyed message is refused because its partition is down, others being up, and stored there later."""
-    try:
-        return (yield from FrontEnd.give_up(self, send))
-    except Refused as refused:
-        home = self.home(send.key or "", send)
-        if not isinstance(refused, Unsure) and self.broker.alive and not home.up and self.running():
-            self.clock.spawn(retrying(self, [home], send.contents))
-        raise
+    home = self.home(send.key or "", send)
+    if not isinstance(refusal, Unsure) and self.broker.alive and not home.up and self.running():
+        self.clock.spawn(retrying(self, [home], send.contents))
 
 
 @defect("ROUTE-5", "give_up", before, profile="azure-standard")
