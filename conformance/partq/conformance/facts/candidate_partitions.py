@@ -15,7 +15,6 @@ from functools import reduce
 from operator import and_
 from typing import Final
 
-from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
@@ -65,15 +64,8 @@ class Paths:
 
     def held(self, record: Record) -> int:
         """The partitions that the receiving flow may have had during the receive, ready or paused."""
-        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready", "paused"), record)
-
-    def waiting(self, record: Record) -> int:
-        """The partitions that may have been kept for a lost flow during the receive."""
-        return self._over(self.timeline.partitions(None, "unbound"), record)
-
-    def served(self, record: Record) -> int:
-        """The partitions that may have been ready for any flow during the receive."""
-        return self._over(self.timeline.partitions(None, "ready"), record)
+        held = self.timeline.partitions(record.args.get("flow", ""), "ready", "paused")
+        return held.over(*span(record))
 
     def ready(self, record: Record) -> int:
         """The partitions that may have delivered to the receiving flow during the receive. Near the history's
@@ -81,10 +73,7 @@ class Paths:
         skew = self.facts.header.skew_ns
         if skew and (record.ret is None or record.ret > self.timeline.horizon - skew):
             return self.timeline.everything or ANYWHERE
-        return self._over(self.timeline.partitions(record.args.get("flow", ""), "ready"), record)
-
-    def _over(self, masks: Bitsets, record: Record) -> int:
-        return masks.over(*span(record))
+        return self.timeline.partitions(record.args.get("flow", ""), "ready").over(*span(record))
 
     def _follow(self, record: Record) -> None:
         mask = self.ready(record)

@@ -13,9 +13,9 @@ from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.bitsets import Bitsets
 from partq.conformance.facts.failure_detection import noticed_by
 from partq.conformance.facts.index import CALL, FOREVER, Facts
+from partq.conformance.facts.intervals import Bitsets
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.operations import Outcome

@@ -7,11 +7,12 @@ Only intervals are computed here; nothing is judged. Every answer errs on the si
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
+from partq.conformance.facts.intervals import NEVER, Intervals
+from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.model.operations import Outcome
@@ -20,48 +21,6 @@ from partq.model.profiles import requirements_of
 T = TypeVar("T")
 
 _DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"})
-
-
-class Intervals:
-    """Intervals, queried for the first that touches an instant, in `O(log n)`."""
-
-    __slots__ = ("_ends", "_intervals", "_reach", "_starts")
-
-    def __init__(self, intervals: Iterable[tuple[int, int]]) -> None:
-        ordered = self._intervals = sorted(intervals)
-        self._starts = [start for start, _ in ordered]
-        self._ends = sorted(end for _, end in ordered)
-        self._reach = list(accumulate((end for _, end in ordered), max))
-
-    def __bool__(self) -> bool:
-        return bool(self._starts)
-
-    def first(self, since: int) -> int:
-        """The start of the earliest span that has not ended before ``since``; `FOREVER` if none."""
-        at = bisect_left(self._reach, since)
-        return self._starts[at] if at < len(self._starts) else FOREVER
-
-    def intervals(self) -> Iterable[tuple[int, int]]:
-        """All intervals."""
-        return self._intervals
-
-    def begun(self, by: int) -> int:
-        """How many have begun by then."""
-        return bisect_right(self._starts, by)
-
-    def over(self, before: int) -> int:
-        """How many had ended before then."""
-        return bisect_left(self._ends, before)
-
-    def touching(self, start: int, end: int) -> int:
-        """How many overlap ``start`` to ``end``, both included."""
-        if not self._starts:
-            return 0
-        count = bisect_right(self._starts, end) - bisect_left(self._ends, start)
-        return count if count > 0 else 0
-
-
-_NEVER: Final = Intervals(())
 
 
 class Locks:
@@ -79,8 +38,8 @@ class Locks:
         self._binding = "RCV-8" in requirements_of(profile.name)
         self._skew = facts.header.skew_ns
         self._renewals = facts.renewals
-        self.faulty = bool(facts.down or facts.dead)
-        self._faults: dict[int | None, Intervals] = {}
+        outages = facts.derive(Outages)
+        self._faulty, self.faults = not outages.none, outages.faults
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
@@ -95,18 +54,6 @@ class Locks:
                 self._fold(seen, sent)
             if not self._binding and len(seens) > 1:
                 self._share(seens)
-
-    def faults(self, partition: int | None) -> Intervals:
-        """When that partition, or the whole broker, may have been down. Without a partition: any of them."""
-        if not self.faulty:
-            return _NEVER
-        known = self._faults.get(partition)
-        if known is None:
-            down = self.facts.down
-            intervals = chain.from_iterable(down.values()) if partition is None else down.get(partition, ())
-            both = chain(intervals, self.facts.dead)
-            known = self._faults[partition] = Intervals((interval.start, interval.end) for interval in both)
-        return known
 
     def upsets(self, partition: int | None) -> Intervals:
         """Its faults, and whatever may have made a front end give back what it had locked."""
@@ -140,7 +87,7 @@ class Locks:
             seen.expired = seen.ended = last + skew
             if self._parting:
                 end = min(end, self._left(seen.record))
-        if self.faulty:
+        if self._faulty:
             seen.struck = struck = self.faults(seen.partition).first(seen.began)
             if struck < end:
                 end = struck
@@ -275,7 +222,7 @@ def may_be_given_up_on(facts: Facts, seens: Sequence[Observation], last: int) ->
 
 def _first(intervals: Mapping[T, Intervals], own: T, common: T, since: int) -> int:
     """The start of the earliest of one's own and of the common spans that has not ended before ``since``."""
-    return min(intervals.get(own, _NEVER).first(since), intervals.get(common, _NEVER).first(since))
+    return min(intervals.get(own, NEVER).first(since), intervals.get(common, NEVER).first(since))
 
 
 def _departures(facts: Facts) -> dict[str, Intervals]:

@@ -14,8 +14,7 @@ from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.locks import Locks
 from partq.conformance.history import Record
 from partq.conformance.of_mechanisms import given
-from partq.conformance.screens.exercise import Exercise
-from partq.conformance.screens.protocol import Report, Screen
+from partq.conformance.screens.protocol import Exercise, Report, Screen
 from partq.model.operations import Outcome
 
 

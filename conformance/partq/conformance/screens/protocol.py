@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
@@ -86,3 +87,14 @@ class Screen:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+
+class Exercise(NamedTuple):
+    """A row of `exercised`, here or in a mechanism: how to count that a history exercises a rule.
+
+    ``count``: how often a history exercises the rule. ``needs``: see `Screen`. ``judged``: whether the
+    judge alone decides it."""
+
+    count: Callable[[Facts], int]
+    needs: tuple[str, ...]
+    judged: bool = False

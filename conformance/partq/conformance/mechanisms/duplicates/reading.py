@@ -20,7 +20,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.uses import Use
-from partq.conformance.screens.exercise import Exercise
+from partq.conformance.screens.protocol import Exercise
 from partq.model.messages import Delivery, Message, as_copy, is_copy, is_shown_as
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER

@@ -8,7 +8,7 @@ from typing import Final
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
-from partq.conformance.screens.exercise import Exercise
+from partq.conformance.screens.protocol import Exercise
 from partq.model.messages import SCHEDULED
 from partq.model.operations import Outcome
 

@@ -100,15 +100,10 @@ class Redelivery:
     # RCV-6
 
     def _overlap(self, seens: Sequence[Observation], by_return: list[Observation]) -> bool:
-        """Whether two certainly held the message at a time, or one got it while another certainly held it."""
+        """Whether one got the message while another certainly held it. Of two that got it at a time the judge
+        says whether both held it."""
         ends = [-1 if _gives_no_lock(s) else s.held_until for s in by_return]
-        held, holder = -1, by_return[0]
-        for seen, end in zip(by_return, ends, strict=True):
-            if seen.ret < min(held, end):
-                return self._report_overlap(holder, seen, held)
-            if end > held:
-                held, holder = end, seen
-        held, taken = -1, 0
+        held, holder, taken = -1, by_return[0], 0
         for seen in seens:
             while taken < len(by_return) and by_return[taken].ret < seen.call:
                 if ends[taken] > held:

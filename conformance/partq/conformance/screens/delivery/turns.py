@@ -1,9 +1,8 @@
 """Deliveries in the order of sends: order domains (ORD-1 to ORD-3), and partitions of flows (REB-3).
 
 x was accepted before y where x's send returned before y's was called. Of one group, y then is not delivered
-for the first time before x (`_inversions`), nor while x is back and waits (`_passed`); in an order domain
+for the first time before x (`delivery.order`), nor while x is back and waits (`_passed`); in an order domain
 nothing is delivered by a receive that lies within the time for which another message was certainly in flight.
-Numbers are not asked: what they say of order is `delivery.order`'s.
 
 A group is an order domain; for REB-3 a partition that the broker shows, the queue if it has only one
 partition, or with flows messages of one key that each came through a flow with one and the same partition
@@ -14,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise, takewhile
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -24,22 +23,13 @@ from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
+from partq.conformance.screens.delivery.order import First, find_inversions
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
 
 LOOKED_AT: Final = 64
 """The limit of returned messages that are checked: those accepted first."""
-
-
-class First(NamedTuple):
-    """A message and its first delivery. ``sent``: when its send was called; ``accepted``: when it certainly
-    was accepted; `FOREVER`: never certainly, or only with a transaction."""
-
-    life: Lifetime
-    seen: Observation
-    sent: int
-    accepted: int
 
 
 class _Flight(NamedTuple):
@@ -75,15 +65,14 @@ def check(facts: Facts) -> Report:
 def _check_domains(facts: Facts, report: Report, unseen: int) -> None:
     """ORD-1 to ORD-3. ``unseen``: from then on a receive may have delivered what it did not show."""
     by_key = facts.profile.order is OrderDomain.KEY
-    receives = _Receives(facts.receives)
     for group in _groups(facts, lambda life: life.sent.key if by_key else life.partition):
         if applies(facts, "ORD-1"):
             earliest = accumulate((first.accepted for first in group), min)
             in_turn = (seen < first.sent for seen, first in zip(earliest, group[1:], strict=False))
             report.count("ORD-1", sum(in_turn))
-            _find_inversions(report, "ORD-1", group, unseen, lambda first: first.life.sent.key)
+            find_inversions(report, "ORD-1", group, unseen, lambda first: first.life.sent.key)
         if applies(facts, "ORD-2"):
-            _check_flights(group, receives, report)
+            _check_flights(group, facts.receives, report)
         if applies(facts, "ORD-3"):
             backs = sorted((back for first in group for back in _returns(first)), key=attrgetter("since"))
             report.count("ORD-3", sum(_was_tried(back, group) for back in backs))
@@ -105,53 +94,6 @@ def _groups(facts: Facts, place: Callable[[Lifetime], Hashable]) -> list[list[Fi
             first = First(life, life.deliveries[0], life.record.call, accepted)
             groups.setdefault(where, []).append(first)
     return [sorted(group, key=attrgetter("sent")) for group in groups.values() if len(group) > 1]
-
-
-# First deliveries.
-
-
-def _find_inversions(
-    report: Report, rule: str, group: list[First], unseen: int, within: Callable[[First], Hashable]
-) -> None:
-    """For each message that came too late the last-sent one that came before it, in another answer or, of
-    those that are alike ``within`` one, in the same."""
-    for before, late in _inversions(group, unseen, within):
-        why = (
-            f"{late.life.id!r} was accepted before {before.life.id!r} was sent, and first delivered after it."
-        )
-        records = (late.life.record, before.life.record, before.seen.record, late.seen.record)
-        report.find(rule, "first deliveries", records, why)
-
-
-def _inversions(
-    group: list[First], unseen: int, within: Callable[[First], Hashable]
-) -> Iterator[tuple[First, First]]:
-    known = sorted((first for first in group if first.seen.ret < unseen), key=attrgetter("seen.ret"))
-    returns = [first.seen.ret for first in known]
-    latest = list(accumulate(known, _sent_later))
-    answers: dict[Hashable, list[First]] = {}
-    for first in known:
-        at = bisect_left(returns, first.seen.call)
-        if at and _overtook(latest[at - 1], first):
-            yield latest[at - 1], first
-        if (alike := within(first)) is not None:
-            answers.setdefault((first.seen.record.i, alike), []).append(first)
-    for together in answers.values():
-        if len(together) > 1:
-            places = {shown.id: n for n, shown in enumerate(together[0].seen.record.messages)}
-            together.sort(key=lambda first: places[first.life.id])
-            pairs = zip(accumulate(together, _sent_later), together[1:], strict=False)
-            yield from ((before, first) for before, first in pairs if _overtook(before, first))
-
-
-def _sent_later(a: First, b: First) -> First:
-    return b if b.sent > a.sent else a
-
-
-def _overtook(before: First, late: First) -> bool:
-    """Whether the later one should have come first; not where it was delivered before, unseen."""
-    delivery = late.seen.delivery
-    return late.accepted < before.sent and not (delivery.delivery_count or delivery.redelivered)
 
 
 # What came back.
@@ -194,21 +136,7 @@ def _was_tried(back: _Back, group: Sequence[First]) -> bool:
 # ORD-2
 
 
-class _Receives:
-    """Whether some receive lies within a stretch of time."""
-
-    def __init__(self, receives: Iterable[Record]) -> None:
-        ordered = sorted((r.call, r.ret) for r in receives if r.ret is not None and r.outcome == Outcome.OK)
-        self._calls = [call for call, _ in ordered]
-        self._soonest = list(accumulate((ret for _, ret in reversed(ordered)), min))[::-1]
-
-    def within(self, start: int, end: int) -> bool:
-        """Whether one was called after ``start`` and returned before ``end``."""
-        at = bisect_right(self._calls, start)
-        return at < len(self._calls) and self._soonest[at] < end
-
-
-def _check_flights(group: list[First], receives: _Receives, report: Report) -> None:
+def _check_flights(group: list[First], receives: list[Record], report: Report) -> None:
     flights = sorted((flight for first in group for flight in _flights(first.life)), key=attrgetter("start"))
     starts = [flight.start for flight in flights]
     nothing: tuple[_Flight, ...] = ()
@@ -225,7 +153,14 @@ def _check_flights(group: list[First], receives: _Receives, report: Report) -> N
                 report.find("ORD-2", "in flight", witness, why)
     for one, other in pairwise(group):
         start, end = max(one.seen.ret, other.accepted), min(one.seen.held_until, other.seen.ret)
-        report.count("ORD-2", not one.seen.record.deletes and receives.within(start, end))
+        report.count("ORD-2", not one.seen.record.deletes and _any_within(receives, start, end))
+
+
+def _any_within(receives: list[Record], start: int, end: int) -> bool:
+    """Whether a receive that answered ok was called after ``start`` and returned before ``end``."""
+    at = bisect_right(receives, start, key=CALL)
+    following = takewhile(lambda one: one.call < end, islice(receives, at, None))
+    return any(one.outcome == Outcome.OK and returned(one) < end for one in following)
 
 
 def _flights(life: Lifetime) -> Iterator[_Flight]:
@@ -263,7 +198,7 @@ def _check_partitions(facts: Facts, report: Report, unseen: int) -> None:
         soonest = min(returned(first.life.record) for first in group)
         report.count("REB-3", sum(first.sent > soonest for first in group))
         for part in _of_one_partition(facts, group) if by_key else (group,):
-            _find_inversions(report, "REB-3", part, unseen, lambda _: True)
+            find_inversions(report, "REB-3", part, unseen, lambda _: True)
         until = min(unseen, facts.dead[0].start if facts.dead else FOREVER)
         left = [back for first in group if unbound for back in _left(first, unbound, until)]
         in_place = [

@@ -19,7 +19,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
-from partq.conformance.screens.routing.balance import judge_balance
+from partq.conformance.screens.routing.affinity import judge_balance
 from partq.model.operations import Outcome
 
 

@@ -15,8 +15,10 @@ That a paused flow gets nothing new is `deliveries.py`'s, that a handoff ends at
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from itertools import accumulate, pairwise
-from typing import Final
+from operator import attrgetter
+from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.flow_timeline import Assignment, FlowSession, FlowTimeline
@@ -97,22 +99,18 @@ def _gone(sessions: list[FlowSession], begin: int, until: int, skew: int, lag: i
 # REB-14: handoffs.
 
 
-class _Unsettled:
-    """Deliveries, each with an instant of its receive and the instant until which it is unsettled. Asked for
-    the one that lasts longest among those received before an instant."""
+class _Unsettled(NamedTuple):
+    """A delivery, an instant of its receive, and the instant until which it is unsettled."""
 
-    def __init__(self, entries: list[tuple[int, int, Observation]]) -> None:
-        entries.sort(key=lambda entry: entry[0])
-        self.entries = entries
-        self.longest = list(accumulate(range(len(entries)), self._longer)) if entries else []
+    received: int
+    until: int
+    seen: Observation
 
-    def _longer(self, a: int, b: int) -> int:
-        return b if self.entries[b][1] > self.entries[a][1] else a
 
-    def before(self, time: int) -> tuple[int, int, Observation] | None:
-        """(received, until, delivery)."""
-        at = bisect_left(self.entries, time, key=lambda entry: entry[0])
-        return self.entries[self.longest[at - 1]] if at else None
+def _longest(deliveries: Iterable[_Unsettled], before: int) -> _Unsettled | None:
+    """Of those received before an instant the one that lasts longest."""
+    early = (one for one in deliveries if one.received < before)
+    return max(early, key=attrgetter("until"), default=None)
 
 
 class _Handoffs:
@@ -128,8 +126,8 @@ class _Handoffs:
         self.paths = facts.derive(Paths)
         self.calls = [change.call for change in timeline.changes]
         self.returns = list(accumulate((change.ret for change in timeline.changes), max))
-        self.held: dict[tuple[str, int], _Unsettled] = {}
-        self.locked: dict[str, _Unsettled] = {}
+        self.held: dict[tuple[str, int], list[_Unsettled]] = {}
+        self.locked: dict[str, list[_Unsettled]] = {}
 
     def check(self) -> None:
         handoffs = [
@@ -157,22 +155,19 @@ class _Handoffs:
         return any(_throughout(session, time - self.skew, time + self.skew) for session in sessions)
 
     def _index(self) -> None:
-        held: dict[tuple[str, int], list[tuple[int, int, Observation]]] = {}
-        locked: dict[str, list[tuple[int, int, Observation]]] = {}
+        held, locked = self.held, self.locked
         for bit, seen in self.facts.derive(Paths).located():
             if seen.delivery.lock is not None:
                 place = (seen.record.args.get("flow", ""), bit)
-                held.setdefault(place, []).append((seen.ret, self._settled(seen)[0], seen))
+                held.setdefault(place, []).append(_Unsettled(seen.ret, self._settled(seen)[0], seen))
         for seen in self.facts.locks.values():
             flow = seen.record.args.get("flow", "")
-            locked.setdefault(flow, []).append((seen.call, self._settled(seen)[1], seen))
+            locked.setdefault(flow, []).append(_Unsettled(seen.call, self._settled(seen)[1], seen))
         for record in self.facts.receives:
             if record.outcome == Outcome.UNKNOWN:
                 unseen = Observation(_UNSEEN, record, record.call, FOREVER)
-                entry = (record.call, FOREVER, unseen)
+                entry = _Unsettled(record.call, FOREVER, unseen)
                 locked.setdefault(record.args.get("flow", ""), []).append(entry)
-        self.held = {place: _Unsettled(entries) for place, entries in held.items()}
-        self.locked = {flow: _Unsettled(entries) for flow, entries in locked.items()}
 
     def _settled(self, seen: Observation) -> tuple[int, int]:
         """When the delivery was settled at the earliest, and at the latest."""
@@ -191,13 +186,13 @@ class _Handoffs:
             return
         state, event = old.states[-1]
         start = old.end if state == "ready" else event
-        open_one = held.before(ready.call - self.skew)
-        if open_one is None or open_one[0] < old.begin.call or open_one[1] <= start.call:
+        open_one = _longest(held, ready.call - self.skew)
+        if open_one is None or open_one.received < old.begin.call or open_one.until <= start.call:
             return
         self.report.count("REB-14")
-        early = open_one[1] > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
+        early = open_one.until > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
         if early and self._certain():
-            seen, after = open_one[2], time_text(ready.call - start.call)
+            seen, after = open_one.seen, time_text(ready.call - start.call)
             why = f"partition {old.partition} went from flow {old.flow} to {new.flow} {after} after the "
             why += f"handoff began, while {seen.delivery.id!r} was unsettled; the handoff time is "
             why += time_text(self.limit)
@@ -209,8 +204,8 @@ class _Handoffs:
         if self._dealt_out_again(event.call, until):
             return
         paused = min(until, event.call + self.skew + 1)  # what came later is of another partition
-        last = self.locked[assignment.flow].before(paused) if assignment.flow in self.locked else None
-        settled = event.call if last is None else max(event.call, last[1])
+        last = _longest(self.locked.get(assignment.flow, ()), paused)
+        settled = event.call if last is None else max(event.call, last.until)
         self.report.count("REB-14", settled < FOREVER and end is not None)
         late = until - event.call > self.limit + slack
         if late or (until - settled > self.limit // 2 + slack and self._certain()):

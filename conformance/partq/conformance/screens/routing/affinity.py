@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import log
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Interval
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
+from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
-from partq.conformance.screens.routing.balance import ALPHA, judge_balance
 from partq.conformance.screens.routing.splits import Group, judge_splits
 from partq.model.messages import KeyRule, conflicting
 from partq.model.operations import Outcome
+
+ALPHA: Final = 1e-9
+"""The probability, at most, that a fair broker fails the test of one history."""
 
 
 def check(facts: Facts) -> Report:
@@ -131,6 +136,36 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Lifetime]) -> Non
         }
         named = {f"partition {name}": (count, 1 / partitions) for name, count in choices.items()}
         judge_balance(report, named | unnamed, list(accepted.values()))
+
+
+def judge_balance(
+    report: Report, shares: Mapping[str, tuple[int, float]], accepted: Sequence[Record]
+) -> None:
+    """``shares``: name -> how many of the ``accepted`` choices came from there, and what part is fair. If
+    choices are fair and independent, or more even than that, a share x of n obeys the Chernoff bound P ≤
+    exp(-n KL(x/n || fair)) to either side; with as many shares and two sides, `ALPHA` is kept. What was
+    accepted but not seen may be anywhere."""
+    n, seen = len(accepted), sum(count for count, _ in shares.values())
+    limit = log(2 * len(shares) / ALPHA)
+    if len(shares) < 2 or not seen or seen * log(1 / min(fair for _, fair in shares.values())) < limit:
+        return
+    report.count("ROUTE-4")
+    for name, (count, fair) in shares.items():
+        most, least = count / n, (count + n - seen) / n
+        uneven = most if most > fair else least if least < fair else fair
+        if n * divergence(uneven, fair) > limit:
+            why = (
+                f"{count} of {n} keyless sends went to {name}, of {fair:.3g} of all partitions; fair choices "
+            )
+            why += f"do so with a probability below {ALPHA:g}"
+            report.find("ROUTE-4", "unbalanced", accepted[:3], why)
+            return
+
+
+def divergence(x: float, p: float) -> float:
+    """Kullback-Leibler divergence of a share x from a probability p, in nats."""
+    gain = x * log(x / p) if x > 0 else 0.0
+    return gain + ((1 - x) * log((1 - x) / (1 - p)) if x < 1 else 0.0)
 
 
 SCREEN: Final = Screen(
