@@ -3,8 +3,6 @@
 With flows a client never sees a partition. But a delivery comes from a partition that was `ready` for the
 receiving flow at some instant of the receive, and a message never changes its partition. So every message has
 a set of partitions that it can have been in, as bits.
-
-Shared by the screens; reached by ``facts.derive(Paths)``. Nothing here judges.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The lifetime of each message: its send, its deliveries and peeks, and from when on it was stored.
 
 A message is followed if its ID was sent once and only clients' operations affect it; for the others
-`Lifetimes.left_out` says why they are not. Shared by the screens; reached by
-``facts.derive(Lifetimes)``. Nothing here judges.
+`Lifetimes.left_out` says why they are not.
 """
 
 from __future__ import annotations

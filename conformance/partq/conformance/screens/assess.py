@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from time import monotonic
 from types import FrameType
@@ -27,6 +28,9 @@ SCREEN_LIMIT = 60.0
 
 SOON = 1e-6
 """Seconds until the end of a timer that should have ended while it was suspended."""
+
+LOOKS: Final = 4
+"""How often, within the limit, it is looked at whether a screen takes longer."""
 
 
 class ScreenTimeout(Exception):
@@ -84,12 +88,12 @@ def _guarded(screen: Screen, facts: Facts, exempt: Set[str], alarm: _Alarm) -> R
     """The screen's report; its crash or timeout is a report too, which leaves all its rules undecided."""
     try:
         try:
-            alarm.start()
+            alarm.since = monotonic()
             report = screen.check(facts)
             report.settle(exempt)
             return left_open(facts, report)
         finally:
-            alarm.meant = False
+            alarm.since = None
     except Exception as error:
         reason = f"screen {screen.name}: {type(error).__name__}: {error}"
         return Report(open=dict.fromkeys(screen.requirements, reason), crashed=True)
@@ -99,29 +103,18 @@ _start_timer: Final = partial(signal.setitimer, signal.ITIMER_REAL)
 """Seconds to the end, and from then on to every further one."""
 
 
+@dataclass(slots=True)
 class _Alarm:
-    """Raises `ScreenTimeout` in what takes longer than ``seconds`` from its `start` on, if it is still
-    ``meant`` then. The timer runs on from one start to the next; only its end looks at the clock twice, for
-    setting one costs more than many a check."""
+    """Raises `ScreenTimeout` in what takes longer than ``seconds`` from ``since`` on; None: nothing is timed.
+    One timer runs all the while and looks at the clock, for setting one costs more than many a check."""
 
-    __slots__ = ("meant", "seconds", "since")
+    seconds: float
+    since: float | None = None
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.since = 0.0
-        self.meant = False
-
-    def start(self) -> None:
-        """Restart the limit."""
-        self.since = monotonic()
-        self.meant = True
-
-    def ended(self, signum: int, frame: FrameType | None) -> None:
+    def look(self, signum: int, frame: FrameType | None) -> None:
         """Handle the timer's signal."""
-        left = self.since + self.seconds - monotonic() if self.meant else self.seconds
-        if left <= 0:
+        if self.since is not None and monotonic() - self.since >= self.seconds:
             raise ScreenTimeout(f"no verdict within {self.seconds:g} s")
-        _start_timer(left)
 
 
 @contextmanager
@@ -136,8 +129,8 @@ def _alarm(seconds: float) -> Iterator[_Alarm]:
         yield alarm  # without effect: off the main thread no timer can interrupt
         return
     (left, every), began = _start_timer(0), monotonic()
-    handler = signal.signal(signal.SIGALRM, alarm.ended)
-    _start_timer(seconds)
+    handler = signal.signal(signal.SIGALRM, alarm.look)
+    _start_timer(seconds / LOOKS, seconds / LOOKS)
     try:
         yield alarm
     finally:

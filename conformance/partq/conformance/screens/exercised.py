@@ -40,13 +40,9 @@ def _answers(facts: Facts) -> list[Record]:
 
 def _partitions(facts: Facts, record: Record) -> set[int]:
     """The partitions that an answer shows numbers of; 0 where there is only one."""
-    partition_of = facts.profile.partition_of if facts.profile.partitioned else _the_only_one
-    shown = (partition_of(one) for one in record.messages if one.seq is not None)
+    profile, numbered = facts.profile, [one for one in record.messages if one.seq is not None]
+    shown = {profile.partition_of(one) if profile.partitioned else 0 for one in numbered}
     return {partition for partition in shown if partition is not None}
-
-
-def _the_only_one(_: object) -> int:
-    return 0
 
 
 def _parts(facts: Facts) -> int:
@@ -69,11 +65,6 @@ def _walked_on(facts: Facts) -> int:
             if any(one.seq is not None for one in record.messages):
                 walking.add(record.proc)
     return count
-
-
-def _shown(facts: Facts) -> int:
-    """Each message of each answer: it is shown as it is, and stays so."""
-    return sum(map(len, facts.peeked.values()))
 
 
 def shown_locked(facts: Facts) -> int:
@@ -104,7 +95,7 @@ PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-3": Exercise(_mixed, _NUMBERS),
     "PEEK-4": Exercise(lambda facts: len(_answers(facts)), _PEEK),
     "PEEK-5": Exercise(_walked_on, _NUMBERS),
-    "PEEK-6": Exercise(_shown, _PEEK),
+    "PEEK-6": Exercise(lambda facts: sum(map(len, facts.peeked.values())), _PEEK),
     "PEEK-7": Exercise(shown_locked, _PEEK, judged=True),
 }
 _GIVEN: Final = [*given("reading", "EXERCISED").values()]

@@ -15,7 +15,7 @@ from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.intervals import Intervals
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
-from partq.conformance.facts.placements import Placements
+from partq.conformance.facts.numbers import Placements
 from partq.conformance.facts.records import out_of_order, returned, span
 from partq.conformance.history import Record
 from partq.conformance.screens.exercised import shown_locked

@@ -6,7 +6,7 @@ from typing import Final
 
 from partq.conformance.screens import exercised, peeking
 from partq.conformance.screens.admission import faults as admission
-from partq.conformance.screens.admission import refusals, requests
+from partq.conformance.screens.admission import requests
 from partq.conformance.screens.delivery import delivery, turns
 from partq.conformance.screens.flows import deliveries as flows
 from partq.conformance.screens.flows import ownership, rebalancing
@@ -19,7 +19,6 @@ ALL: Final[tuple[Screen, ...]] = (
     routing.SCREEN,
     requests.SCREEN,
     admission.SCREEN,
-    refusals.SCREEN,
     sequencing.SCREEN,
     delivery.SCREEN,
     peeking.SCREEN,

@@ -8,8 +8,8 @@ messages, and those whose time to live may end, `facts.lifetimes` leaves out one
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
+from itertools import chain
 from typing import Final
 
 from partq.conformance.facts.flow_timeline import GRACE
@@ -18,6 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.screens.protocol import Report
+from partq.conformance.verdict import Finding
 from partq.model.operations import SETTLEMENTS
 
 _SESSIONS: Final = frozenset(
@@ -59,48 +60,39 @@ def left_open(facts: Facts, report: Report) -> Report:
     """The report without the findings that something explains which the screens do not follow. What is
     certainly one of several rules may as well be none of them then."""
     if any(returned(event) - event.call > GRACE for event in facts.assignment_events):
-        report = _without(report, BY_ASSIGNMENTS, POLLED)
+        several = chain.from_iterable(report.candidates.values())
+        if said := {*report.found, *report.exercised, *several}.intersection(BY_ASSIGNMENTS):
+            touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
+            said.update(*touched)
+            report = _without(report, said, dict.fromkeys(sorted(said), POLLED))
     if is_dead_letters(facts.name):
-        report = _of_dead_letters(report)
-    if not facts.unfollowed or not (report.findings or report.candidates):
-        return report
-    findings, still_open = [], dict(report.open)
-    for finding in report.findings:
-        cause = _cause(facts, finding.requirement)
-        if cause is None:
-            findings.append(finding)
-            continue
-        why = f"the {cause.op} at {cause.i} may explain it, whose effects are not followed yet"
-        still_open.setdefault(finding.requirement, f"{finding.title}, as it seems; {why}")
-    violated = {finding.requirement for finding in findings}
-    found = {requirement: causes for requirement, causes in report.found.items() if requirement in violated}
-    candidates = {
-        requirement: several
-        for requirement, several in report.candidates.items()
-        if not any(_cause(facts, one) for one in several)
-    }
-    return Report(report.exercised, findings, still_open, candidates, found)
+        report = _without(report, _spoken_of(report) - DEAD_LETTERS, {})
+        report.exercised = {id: count for id, count in report.exercised.items() if id in DEAD_LETTERS}
+    if facts.unfollowed and (rules := _spoken_of(report)):
+        causes = {rule: cause for rule in rules if (cause := _cause(facts, rule)) is not None}
+        seeming = {one.requirement: one for one in report.findings if one.requirement in causes}
+        report = _without(report, causes.keys(), {id: _seems(one, causes[id]) for id, one in seeming.items()})
+    return report
 
 
-def _of_dead_letters(report: Report) -> Report:
-    """Of a dead-letter queue only what holds however its messages came there."""
-    counts = {rule: count for rule, count in report.exercised.items() if rule in DEAD_LETTERS}
-    found = {rule: causes for rule, causes in report.found.items() if rule in DEAD_LETTERS}
-    findings = [finding for finding in report.findings if finding.requirement in DEAD_LETTERS]
-    return Report(Counter(counts), findings, report.open, {}, found)
+def _spoken_of(report: Report) -> set[str]:
+    """The rules that are violated, or may be one of several of which one is."""
+    return {*report.found, *chain.from_iterable(report.candidates.values())}
 
 
-def _without(report: Report, rows: Collection[str], why: str) -> Report:
-    """The report, in which these rules are undecided if it says anything of them."""
-    found, candidates = report.found.keys() & rows, report.candidates
-    touched = {id for several in candidates.values() if not set(several).isdisjoint(rows) for id in several}
-    counted = report.exercised.keys() & rows
+def _seems(finding: Finding, cause: Record) -> str:
+    why = f"the {cause.op} at {cause.i} may explain it, whose effects are not followed yet"
+    return f"{finding.title}, as it seems; {why}"
+
+
+def _without(report: Report, rules: Set[str], why: Mapping[str, str]) -> Report:
+    """The report without what it finds of these rules. ``why``: why some are undecided then."""
     return Report(
         report.exercised,
-        [finding for finding in report.findings if finding.requirement not in rows],
-        report.open | dict.fromkeys(sorted(found | counted | touched), why),
-        {id: several for id, several in candidates.items() if id not in touched},
-        {id: causes for id, causes in report.found.items() if id not in rows},
+        [finding for finding in report.findings if finding.requirement not in rules],
+        {**report.open, **why},
+        {id: several for id, several in report.candidates.items() if rules.isdisjoint(several)},
+        {id: causes for id, causes in report.found.items() if id not in rules},
     )
 
 

@@ -93,7 +93,9 @@ class _Faults:
             self._isolated(record, ret, home)
 
     def _keyless(self, record: Record, ret: int) -> None:
-        outages, patient = self.outages, self._patience(record) > PATIENT
+        # A live client that does not say how long it would wait, certainly would only as long as it did.
+        unsaid = returned(record) - record.call if self.facts.header.clock == "wall" else SEND_TIMEOUT
+        outages, patient = self.outages, record.args.get("timeout", unsaid) > PATIENT
         if record.outcome == Outcome.OK:
             lives = (self.facts.derive(Lifetimes).get(message.id) for message in record.args["messages"])
             places = [life.partition for life in lives if life is not None and life.partition is not None]
@@ -147,12 +149,6 @@ class _Faults:
         ]
         where = "" if partition is None else f"; partition {partition}, where its key lives, was down"
         self.report.find(rule, _CAUSES[rule], (*faults[-1:], record), request(record) + where)
-
-    def _patience(self, record: Record) -> int:
-        """How many ns the client certainly would have waited: a live one that does not say only as long as it
-        did."""
-        unsaid = returned(record) - record.call if self.facts.header.clock == "wall" else SEND_TIMEOUT
-        return int(record.args.get("timeout", unsaid))
 
     def _refused(self, record: Record, ret: int) -> bool:
         """Whether the broker said that it, or a partition, can't, though nothing but partition faults can

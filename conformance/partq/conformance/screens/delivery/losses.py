@@ -56,12 +56,9 @@ class Losses:
             return False
         if record.outcome != Outcome.OK and not life.seen:
             return False
-        partition = (life.deliveries or life.peeks)[0].partition if life.seen else self._home(life)
+        home = self.facts.derive(homes).get(life.sent.key or "")
+        partition = (life.deliveries or life.peeks)[0].partition if life.seen else home
         return self.locks.faults(partition).first(self.drained) >= self.drained
-
-    def _home(self, life: Lifetime) -> int | None:
-        """The partition that its key was shown to live in."""
-        return None if life.sent.key is None else self.facts.derive(homes).get(life.sent.key)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not certainly committed: what happens to it is

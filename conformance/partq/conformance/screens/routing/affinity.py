@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import log
+from operator import attrgetter
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Interval
@@ -62,12 +63,8 @@ def check(facts: Facts) -> Report:
 def _epoch(kills: list[Interval], life: Lifetime) -> int:
     """After how many restarts the message was sent; -1 where one was under way."""
     start, end = life.record.call, returned(life.record)
-    before = bisect_right(kills, end, key=_start)
+    before = bisect_right(kills, end, key=attrgetter("start"))
     return -1 if before and kills[before - 1].end >= start else before
-
-
-def _start(interval: Interval) -> int:
-    return interval.start
 
 
 def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]]) -> list[Group]:

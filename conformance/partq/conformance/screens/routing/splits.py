@@ -154,7 +154,8 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
             lambda sends: _diverted(outages, sends),
             16.0,
         )
-    yield _Explanation("TXN-8", "the key and whether it is sent in a transaction", lambda _: _in_txn, 8.0)
+    in_txn = "the key and whether it is sent in a transaction"
+    yield _Explanation("TXN-8", in_txn, lambda _: lambda life: "txn" in life.record.args, 8.0)
     for kind, times in _changes(facts).items():
         if kind in FAULTS:
             yield _Explanation("ROUTE-1", f"the key and the last {kind} before the send", _since(times), 12.0)
@@ -162,38 +163,24 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
             yield _Explanation("ROUTE-2", "", _since(times))
     if facts.profile.key_rule is KeyRule.SERVICE_BUS:
         yield _Explanation("KEY-1", "the key unless it is a session ID", lambda _: _alone_if(_has_session))
-        yield _Explanation("KEY-2", "the key only if it is a session ID", lambda _: _alone_if(_no_session))
+        no_session = _alone_if(lambda life: not _has_session(life))
+        yield _Explanation("KEY-2", "the key only if it is a session ID", lambda _: no_session)
     else:
-        yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: _alone_if(_jms_only))
+        jms_only = _alone_if(lambda life: life.sent.message.property(SOLACE_KEY) is None)
+        yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: jms_only)
     yield _Explanation("ROUTE-2", "", lambda _: _sender)
     yield _Explanation("ROUTE-2", "", _connection(facts))
-    yield _Explanation("ROUTE-2", "", lambda _: _operation)
+    yield _Explanation("ROUTE-2", "", lambda _: lambda life: life.record.op)
     yield _Explanation("ROUTE-2", "", lambda _: _has_session)
     yield _Explanation("ROUTE-2", "", lambda _: id)
-
-
-def _in_txn(life: Lifetime) -> bool:
-    return "txn" in life.record.args
 
 
 def _has_session(life: Lifetime) -> bool:
     return life.sent.message.session_id is not None
 
 
-def _no_session(life: Lifetime) -> bool:
-    return life.sent.message.session_id is None
-
-
-def _jms_only(life: Lifetime) -> bool:
-    return life.sent.message.property(SOLACE_KEY) is None
-
-
 def _sender(life: Lifetime) -> str:
     return life.record.proc
-
-
-def _operation(life: Lifetime) -> str:
-    return life.record.op
 
 
 def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, scheduled
-from partq.conformance.facts.numbers import Numbers
-from partq.conformance.facts.placements import Placements
+from partq.conformance.facts.numbers import Numbers, Placements
 from partq.conformance.facts.records import returned
 from partq.conformance.screens.attribution import homes
 from partq.conformance.screens.protocol import Report
@@ -70,7 +69,8 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     if numbers.start is not None:
         places.insert(0, -1)
     missing = places[-1] - places[0] + 1 - len(places)
-    report.count("SEQ-4", len(counters) - 1 if not missing else _adjacent(places))
+    adjacent = sum(b - a == 1 for a, b in pairwise(places)) if missing else len(counters) - 1
+    report.count("SEQ-4", adjacent)
     if counters[0] == 0 and counters[-1] == mask:
         report.count("SEQ-5")
     if not missing:
@@ -81,10 +81,6 @@ def _gap(numbers: Numbers, report: Report, partition: int) -> _Gap:
     beside = zero > 0 and widest == missing
     ends = (after + origin) & mask, (before + origin) & mask
     return _Gap(partition, missing, beside and after == zero - 1, beside and before == zero, widest, *ends)
-
-
-def _adjacent(places: list[int]) -> int:
-    return sum(b - a == 1 for a, b in pairwise(places))
 
 
 def _explanations(facts: Facts) -> tuple[Counter[int], int]:

@@ -15,8 +15,7 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.numbers import Numbers
-from partq.conformance.facts.placements import Placements
+from partq.conformance.facts.numbers import Numbers, Placements
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
