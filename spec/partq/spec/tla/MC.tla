@@ -10,7 +10,6 @@ KeysAA == [ m \in Messages |-> "a" ]
 KeysK  == [ m \in Messages |-> NoKey ]
 KeysAB == [ m \in Messages |-> IF m % 2 = 1 THEN "a" ELSE "b" ]
 KeysAK == [ m \in Messages |-> IF m % 2 = 1 THEN "a" ELSE NoKey ]
-KeysAAB == [ m \in Messages |-> IF m <= 2 THEN "a" ELSE "b" ]
 KeysAAK == [ m \in Messages |-> IF m <= 2 THEN "a" ELSE NoKey ]
 KeysAKA == [ m \in Messages |-> IF m = 2 THEN NoKey ELSE "a" ]
 KeysABA == [ m \in Messages |-> IF m = 2 THEN "b" ELSE "a" ]
@@ -18,6 +17,12 @@ KeysKAA == [ m \in Messages |-> IF m = 1 THEN NoKey ELSE "a" ]
 
 \* IDs of the messages that are sent: all the same.
 IdsAA == [ m \in Messages |-> IF m \in Activations THEN m ELSE 1 ]
+
+\* What a SYMMETRY may exchange: no client differs from another.  (In the form that TLC
+\* takes; it exchanges model values alone.)
+Interchangeable ==
+    { [ c \in Clients |-> other[c] ] : other \in
+        { f \in [ Clients -> Clients ] : \A c, d \in Clients : c # d => f[c] # f[d] } }
 
 \* Which messages are scheduled, or bear a time to live.
 First == {1}

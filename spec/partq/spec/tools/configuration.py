@@ -22,7 +22,8 @@ class Configuration(NamedTuple):
     """``values`` of constants, ``variants`` (what is put in the place of which operator), the names of
     ``invariants`` and ``properties``, ``steps``: the operator that says which steps there are, or the
     specification that has fairness as well; ``init``: where they begin. ``view``: whether states that differ
-    only in the last answer are one; never where it is `fair`, for TLC follows whole states there."""
+    only in the last answer are one; never where it is `fair`, for TLC follows whole states there.
+    ``symmetric``: whether states that differ only in which client is which are one."""
 
     values: dict[str, str]
     variants: dict[str, str]
@@ -31,6 +32,7 @@ class Configuration(NamedTuple):
     steps: str = NEXT
     init: str = "Init"
     view: bool = True
+    symmetric: bool = False
 
     @property
     def fair(self) -> bool:
@@ -48,7 +50,10 @@ def _lines(one: Configuration) -> Iterator[str]:
     if one.view and not one.fair:
         yield "VIEW View"
     yield "CHECK_DEADLOCK FALSE"
-    values = (f"{name} = {value}" for name, value in one.values.items())
+    if one.symmetric:
+        yield "SYMMETRY Interchangeable"
+    clients = {"Clients": one.values["Clients"].replace('"', "")} if one.symmetric else {}  # model values
+    values = (f"{name} = {value}" for name, value in (one.values | clients).items())
     variants = (f"{name} <- {operator}" for name, operator in one.variants.items())
     yield from _section("CONSTANTS", [*values, *variants])
     yield from _section("INVARIANT", one.invariants)
