@@ -61,6 +61,13 @@ def test_what_has_to_come_out_is_all_that_is_checked(tmp_path: Path) -> None:
     assert bug.configuration.view and not reach.configuration.view
 
 
+def test_the_name_of_a_group_stands_for_its_properties(tmp_path: Path) -> None:
+    more = '[groups]\nlocks = ["RCV_6", "RCV_8"]\n[check.MCOther]\nquestion = "?"\nbase = "Small"\n'
+    found = checks(tmp_path, more + 'properties = ["locks", "RCV_1"]\n')["MCOther"].configuration
+
+    assert found.properties == ("RCV_6", "RCV_8", "RCV_1")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

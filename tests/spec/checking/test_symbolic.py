@@ -44,7 +44,7 @@ def test_a_bounded_check_follows_its_steps_from_the_start() -> None:
     (words,) = calls(ROUTING)
 
     assert words[2] == "--init=Init"
-    assert words[3].startswith("--inv=Bare_KEY_2,Bare_ROUTE_1,")
+    assert words[3].startswith("--inv=Bare_SEQ_1,Bare_SEQ_2,")
     assert words[-1] == "--length=4"
 
 

@@ -95,6 +95,7 @@ class _Symbolic(_Entry, kw_only=True):
 
 
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    groups: dict[str, tuple[str, ...]] = {}
     base: dict[str, _Entry] = {}
     check: dict[str, _Check] = {}
     apalache: dict[str, _Symbolic] = {}
@@ -191,7 +192,13 @@ def _value(value: bool | int | list[int | str]) -> str:
 
 
 def _read(file: Path) -> _Manifest:
+    """The manifest, with the properties of each group in the place of its name."""
     try:
-        return msgspec.toml.decode(file.read_bytes(), type=_Manifest)
+        found = msgspec.toml.decode(file.read_bytes(), type=_Manifest)
     except (OSError, msgspec.MsgspecError) as error:
         raise InvalidManifest(f"{file}: {error}") from error
+    for one in chain(found.base.values(), found.check.values(), found.apalache.values()):
+        if one.properties is not None:
+            every = (found.groups.get(name, (name,)) for name in one.properties)
+            one.properties = tuple(chain.from_iterable(every))
+    return found
