@@ -23,8 +23,9 @@ from partq.spec.tools.values import Function
 
 from .equivalence import after_of, settled, way_to
 from .graphs import SILENT, Edge, Graph
+from .model_side import entity_of
 from .shown import Reading, Shown
-from .spec_side import SpecScope, unlabelled
+from .spec_side import LABELS, SpecScope, unlabelled
 
 AGES: Final = 1_000
 """How many times as long as a lock every operation may take: longer than all that may happen unseen."""
@@ -39,13 +40,14 @@ ENFORCED: Final = ("RCV-6", "RCV-7", "RCV-8")
 class Explained(NamedTuple):
     """What came of a scope. ``histories`` that were told apart; steps after them that were ``accepted``, and
     that were ``rejected``; where the two sides part, if they do: after the steps of ``path`` the last one is
-    possible on the side ``only`` alone."""
+    possible on the side ``only`` alone. ``actions``: what the specification did in it."""
 
     histories: int
     accepted: int
     rejected: int
     path: tuple[Shown, ...] = ()
     only: str = ""
+    actions: frozenset[str] = frozenset()
 
 
 class _Node(NamedTuple):
@@ -69,27 +71,34 @@ def explained(spec: SpecScope, family: str, modules: Path = MODULES) -> Explaine
     def shown(state: Function, edge: Edge) -> Edge:
         return reading.shown(every[edge[0]], state, graph.states[edge[1]]), edge[1]
 
-    edges = [
-        frozenset([shown(state, edge) for edge in out if not _tells_of_a_lock(every[edge[0]].name, state)])
+    read = [
+        [edge for edge in out if _is_read(every[edge[0]].name, state)]
         for state, out in zip(graph.states, graph.edges, strict=True)
     ]
-    return _walked(Graph(graph.states, edges), _start(spec, family), "busy" in spec.freedoms)
+    edges = [
+        frozenset([shown(state, edge) for edge in out]) for state, out in zip(graph.states, read, strict=True)
+    ]
+    found = _walked(Graph(graph.states, edges), _start(spec, family), "busy" in spec.freedoms)
+    return found._replace(actions=frozenset([every[edge[0]].name for out in read for edge in out]))
 
 
-def _tells_of_a_lock(action: str, state: Function) -> bool:
-    """Whether the step is a settlement in a transaction that is over. Scopes have these by locks that hold
-    alone, so that the refusal would tell that the lock does."""
-    return action == "TxnCompleteFails" and bool(state["txn"]["state"] != "open")
+def _is_read(action: str, state: Function) -> bool:
+    """Whether the step is one that histories here have: nothing of the dead-letter queue, and no settlement
+    in a transaction that is over. Scopes have these by locks that hold alone, so that the refusal would tell
+    that the lock does."""
+    late = action == "TxnCompleteFails" and bool(state["txn"]["state"] != "open")
+    return not late and "dead letters" not in LABELS[action]
 
 
 def _start(spec: SpecScope, family: str) -> State:
     """The empty entity of a broker like the specification's, whose counters begin at 0. Where locks expire
     there is a clock, since front ends have hidden locks; it stands still, and every operation may take so
-    long (`AGES`) that any lock has ended."""
+    long (`AGES`) that any lock has ended, where locks expire in the scope."""
     known = profile(family)
     rules = {**known.rules, **dict.fromkeys(ENFORCED)}
     like = admit(replace(known, rules=rules, caching_front_ends="caches" in spec.profile))
-    entity = Entity(partitions=spec.partitions, lock_duration=1, max_delivery_count=MANY, seq_start=0)
+    lasting = 1 if "expiry" in spec.profile else 2 * AGES
+    entity = entity_of(Entity(partitions=spec.partitions, lock_duration=lasting, seq_start=0), spec, MANY)
     options = {name: int(name in spec.freedoms) for name in ("gaps", "lag", "early", "owing", "serving")}
     return initial(like, entity, None, 0, frozenset(), untimed=int(known.flows), **options)
 
@@ -152,6 +161,6 @@ def _is_asked(step: Shown, questions: set[Action], state: Function) -> bool:
     """Whether the scope has the step's question there: each message is sent once, in order, and there is one
     transaction. What is refused has to be asked there by the specification, too."""
     action, observed = step
-    if observed.status != Outcome.OK or action.op in ("send", "begin"):
+    if observed.status != Outcome.OK or action.op in ("send", "begin", "receive_deferred"):
         return action in questions
     return action.txn is None or bool(state["txn"]["state"] != "none")

@@ -7,45 +7,81 @@ refusal may have is `Answer.errors`, and compared nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
 
 from partq.model.actions import INTERNAL, NOWHERE, Action, Answer
 from partq.model.machine import steps
-from partq.model.operations import Outcome
+from partq.model.messages import Message, as_copy
+from partq.model.operations import DEAD_LETTER, Outcome
+from partq.model.profiles import Entity
 from partq.model.scope import PRODUCER, TXN, Node, Scope
 from partq.model.state import CACHED, LOCKED, State, entries
 
 from .graphs import SILENT, Graph, explored
+from .spec_side import SpecScope
 
 FOUND_OUT: Final = ("release", "reset", "forget", "lapse")
 """Moves by which the model decides what a fault did. The specification has no such moves: there it is decided
 by the operation that finds it out."""
 
 
-def graph_of(scope: Scope, max_tries: int, busy: bool = False, limit: int = 50_000) -> Graph:
-    """The graph of a scope, in which a message is sent once, whatever the answer. ``max_tries``: a lock
-    begins only while the delivery count is below that. ``busy``: any request may be refused in passing.
+def graph_of(scope: Scope, spec: SpecScope, limit: int = 50_000) -> Graph:
+    """The graph of a scope, in which a message is sent once, whatever the answer. ``spec``: the other side's,
+    which says how high delivery counts may be (a lock begins only below), whether any request may be refused
+    in passing, and what messages bear.
 
     Raises `OverflowError` for more than ``limit`` states.
     """
 
-    turns = "stale" in scope.operations
+    turns, busy = "stale" in scope.operations, "busy" in spec.freedoms
+    sent_as = outbox(scope.outbox, spec)
+    names = {one.id: f"m{n}" for n, one in enumerate(sent_as, 1)}
 
     def successors(place: Place) -> Iterator[tuple[str, Place]]:
         state = place.state
-        for action in _asked(scope, place):
+        for action in _asked(scope, place, "dead letter" in spec.alphabet):
+            if action.messages:
+                action = action._replace(messages=(sent_as[place.sent],))
             for answer, after in steps(state, action._replace(calm=busy)):
-                if _is_within(action, answer, after, max_tries):
+                if _is_within(action, answer, after, spec.max_tries):
                     label = SILENT if action.op in FOUND_OUT else label_of(action, answer, state, turns)
+                    label = " ".join(names.get(word, word) for word in label.split(" "))
                     ended = place.ended or (bool(state.txns) and not after.txns)
                     yield label, Place(after, place.sent + (action.op == "send"), ended)
         for label, after in _times_over(state):
             yield label, place._replace(state=after)
 
-    return explored(Place(_with_handoff_times(scope.start.state), 0, False), successors, limit)
+    start = _with_handoff_times(scope.start.state)
+    entity = entity_of(start.cfg.entity, spec, ENDLESS)
+    untimed = start.cfg.untimed and not entity.duplicate_detection  # its window has begun, and is not over
+    start = start._replace(cfg=replace(start.cfg, entity=entity, untimed=untimed))
+    return explored(Place(start, 0, False), successors, limit)
+
+
+ENDLESS: Final = 9
+"""More than any delivery count: what bounds it is `SpecScope.max_tries`, on both sides."""
+
+
+def entity_of(entity: Entity, spec: SpecScope, many: int) -> Entity:
+    """The entity with what the other side's scope says of it. ``many``: the maximum delivery count where that
+    is out of reach."""
+    most = spec.max_delivery_count if spec.max_delivery_count < ENDLESS else many
+    return replace(entity, max_delivery_count=most, duplicate_detection="Ids" in spec.sets)
+
+
+def outbox(messages: Sequence[Message], spec: SpecScope) -> tuple[Message, ...]:
+    """The messages, with the IDs and times to live that the other side's scope gives them."""
+    found: list[Message] = []
+    ids = spec.sets.get("Ids", {})
+    for n, message in enumerate(messages, 1):
+        nth = sum(ids.get(other, other) == ids.get(n, n) for other in range(1, n + 1))
+        mortal = n in spec.sets.get("Mortal", ())
+        id = as_copy(f"m{ids.get(n, n)}", nth)
+        found.append(replace(message, id=id, ttl=1 if mortal else None))
+    return tuple(found)
 
 
 def _with_handoff_times(state: State) -> State:
@@ -76,13 +112,15 @@ class Place(NamedTuple):
     ended: bool
 
 
-def _asked(scope: Scope, place: Place) -> Iterator[Action]:
+def _asked(scope: Scope, place: Place, dismissed: bool) -> Iterator[Action]:
     """What is asked for: what the scope has (settlements wherever the lock is: a dead broker refuses them),
     one transaction, in an ended one what it had open, and, where there are settlements with former locks, of
-    each message that is stored."""
+    each message that is stored. ``dismissed``: what may be completed may be dead-lettered, too."""
     for action in scope.actions(Node(place.state, place.sent)):
         if action.op != "begin" or not place.ended:
-            yield action._replace(only=None) if action.locks else action
+            yield action._replace(only=None) if action.locks or action.about else action
+            if dismissed and action.op == "complete":
+                yield action._replace(op=DEAD_LETTER, only=None)
     if place.ended and not place.state.txns:
         for op in ("commit", "rollback"):
             yield Action(op, PRODUCER, txn=TXN)
@@ -100,6 +138,10 @@ def _settled_late(scope: Scope, state: State) -> Iterator[Action]:
             yield Action("complete", str(entry.lock.holder), locks=(entry.lock.token,), txn=TXN)
 
 
+_SETTLING: Final = {"complete": "complete", "abandon": "abandon", "defer": "deferral"}
+"""Settlements, and what of a scope's operations has each."""
+
+
 def _never_given(scope: Scope, state: State) -> Iterator[Action]:
     """Settlements with locks that nobody was given, and that the scope leaves out: of a message that no
     client ever had a lock of, and of one that is free the other than the last."""
@@ -107,9 +149,9 @@ def _never_given(scope: Scope, state: State) -> Iterator[Action]:
         never = (3 - entry.turn,) if entry.turn and entry.status != LOCKED else ()
         for turn in never if entry.turn else (1, 2):
             for client, op, txn in product(
-                scope.consumers, ("complete", "abandon"), (None, *(one.name for one in state.txns))
+                scope.consumers, _SETTLING, (None, *(one.name for one in state.txns))
             ):
-                if op in scope.operations:
+                if _SETTLING[op] in scope.operations:
                     yield Action(op, client, locks=(f"{p}.{entry.number}.{turn}",), txn=txn)
 
 
@@ -140,7 +182,7 @@ def _who(action: Action) -> list[str]:
 
 
 def _what(action: Action, state: State, turns: bool) -> list[str]:
-    words = [message.id for message in action.messages]
+    words = [*(message.id for message in action.messages), *action.about]
     for token in action.locks:
         p, number, turn = map(int, token.split("."))
         message = next(entry.id for entry in state.parts[p].log if entry.number == number)
@@ -153,7 +195,7 @@ def _what(action: Action, state: State, turns: bool) -> list[str]:
 def _answered(action: Action, answer: Answer) -> str:
     if answer.status != Outcome.OK:
         return "error"
-    if action.op in ("receive", "peek"):
+    if action.op in ("receive", "receive_deferred", "peek"):
         return " ".join(sorted(shown.id for shown in answer.messages)) or "nothing"
     return "ok"
 

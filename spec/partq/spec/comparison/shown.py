@@ -18,6 +18,7 @@ from partq.spec.tools.labels import Instance
 from partq.spec.tools.values import Function
 
 from .graphs import SILENT
+from .model_side import outbox
 from .spec_side import LABELS, SpecScope
 
 _ENDS: Final = ("begin", "commit", "rollback")
@@ -49,7 +50,7 @@ class Reading:
     """What a history shows of the steps of a scope."""
 
     def __init__(self, spec: SpecScope, family: str) -> None:
-        self._outbox = Scope(family, spec.partitions, spec.keys, operations=()).outbox
+        self._outbox = outbox(Scope(family, spec.partitions, spec.keys, operations=()).outbox, spec)
         self._partitioned = "partitioned" in spec.profile
         self._flows = "flows" in spec.profile
         self._numbers = "numbers" in spec.profile
@@ -59,7 +60,7 @@ class Reading:
         sent in a transaction may get its number later, so that no send there shows it."""
         asked, _, answered = LABELS[one.name].partition(" -> ")
         op, *words = asked.split()
-        if op in INTERNAL:
+        if op in INTERNAL or one.name in UNSEEN:
             return SILENT
         action = self._asked(op, words, one.arguments)
         if answered == "error":
@@ -83,6 +84,9 @@ class Reading:
             return action._replace(locks=(_token(m, turn, client),))
         if "{p}" in words:
             return Action(op, partition=arguments[-1] - 1)
+        if op == "receive_deferred":
+            (named,) = arguments[1]
+            return action._replace(about=(self._outbox[named - 1].id,))
         if op in ("broker_kill", "broker_start", "drained", "frontend_lost"):
             return Action(op, victim=client if "{c}" in words else None)
         if op in ("receive", "bind", "unbind") and self._flows:
@@ -93,17 +97,20 @@ class Reading:
         part, num = known["part"] - 1, known["num"]
         seq = part << COUNTER_BITS | num if self._partitioned else num
         counted = op != "send" and not self._flows
-        lock = _token(number, known["turn"], action.proc) if op == "receive" else None
+        locked = op in ("receive", "receive_deferred") and action.mode != "receive_and_delete"
         return Delivery(
-            f"m{number}",
+            self._outbox[number - 1].id,
             seq=seq if self._numbers and num >= 0 else None,
             partition=part if self._partitioned and not self._flows else None,  # REB-15
             delivery_count=known["count"] if counted else None,
-            lock=lock if action.mode == "peek_lock" else None,
+            lock=_token(number, known["turn"], action.proc) if locked else None,
         )
 
 
-_SHOWING: Final = frozenset({"Send", "TxnSend", "Receive", "ReceiveAndDelete", "Peek"})
+UNSEEN: Final = frozenset({"LifeEnds", "Vanish"})
+"""Moves of the broker, or of time, of which a history of operations shows nothing."""
+
+_SHOWING: Final = frozenset({"Send", "TxnSend", "Receive", "ReceiveAndDelete", "ReceiveDeferred", "Peek"})
 """The actions whose answers show messages, or that store one which may be shown later."""
 
 

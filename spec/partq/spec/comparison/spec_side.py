@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
 from partq.spec import MODULES
+from partq.spec.tools.configuration import NEXT
 from partq.spec.tools.errors import SpecError
 from partq.spec.tools.labels import Domains, Instance, actions, extended, instances, labelled, text_of
 from partq.spec.tools.tlc import Answer, check
@@ -28,7 +29,8 @@ class NotExplored(SpecError):
 @dataclass(frozen=True)
 class SpecScope:
     """The constants of the specification that a scope fixes. ``keys``: of each message, ``-`` for none.
-    ``profile``, ``alphabet``, ``freedoms``: words of `Catalogue.tla`."""
+    ``profile``, ``alphabet``, ``freedoms``: words of `Catalogue.tla`. ``steps``: `Next`, or a mechanism's;
+    ``sets``: the operators of `Catalogue.tla` that say which messages it is about."""
 
     profile: tuple[str, ...]
     keys: tuple[str, ...]
@@ -38,6 +40,9 @@ class SpecScope:
     clients: int = 2
     peek_max: int = 1
     max_tries: int = 2
+    max_delivery_count: int = 9
+    steps: str = NEXT
+    sets: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def domains(self) -> Domains:
@@ -50,6 +55,8 @@ class SpecScope:
             "Clients": [f"c{n + 1}" for n in range(self.clients)],
             "Turns": (1, 2) if "stale" in self.alphabet else (1,),
             "PeekAnswers": [frozenset(some) for size in sizes for some in combinations(messages, size)],
+            "Calls": [frozenset({m}) for m in messages],
+            **{name: sorted(self.sets.get(name, ())) for name in ("Mortal", "Scheduled")},
         }
 
     def constants(self) -> Mapping[str, Any]:
@@ -61,7 +68,7 @@ class SpecScope:
             "KeyOf": dict(enumerate(self.keys, 1)),
             "TwoKeys": frozenset(),
             "MaxTries": self.max_tries,
-            "MaxDeliveryCount": 9,
+            "MaxDeliveryCount": self.max_delivery_count,
             "PeekMax": self.peek_max,
             "Modulus": 16,
             "FirstNumber": 0,
@@ -69,28 +76,17 @@ class SpecScope:
             "Alphabet": frozenset(self.alphabet),
             "Freedoms": frozenset(self.freedoms),
             "Observing": False,
+            **self.sets,
         }
 
 
-Label = Callable[[Instance, Function], str | None]
-"""The label of an instance in a state; None if the scope leaves it out."""
-
-
-def graph_of(scope: SpecScope, leave_out: Label | None = None, modules: Path = MODULES) -> Graph:
-    """The graph of a scope. ``leave_out``: answers None for what the other side's alphabet has not.
-    ``modules``: the folder of the specification.
+def graph_of(scope: SpecScope, modules: Path = MODULES) -> Graph:
+    """The graph of a scope. ``modules``: the folder of the specification.
 
     Raises `NotExplored`, `ToolMissing`.
     """
     graph, every = unlabelled(scope, modules)
-
-    def label(operator: str, state: Function) -> str | None:
-        one = every[operator]
-        if leave_out is not None and leave_out(one, state) is None:
-            return None
-        return label_of(one, state)
-
-    return relabelled(graph, label)
+    return relabelled(graph, lambda operator, state: label_of(every[operator], state))
 
 
 def unlabelled(scope: SpecScope, modules: Path = MODULES) -> tuple[Graph, Mapping[str, Instance]]:
@@ -98,12 +94,13 @@ def unlabelled(scope: SpecScope, modules: Path = MODULES) -> tuple[Graph, Mappin
 
     Raises `NotExplored`, `ToolMissing`.
     """
-    every = {one.operator: one for one in instances(actions(modules), scope.domains)}
+    every = {one.operator: one for one in instances(actions(modules, scope.steps), scope.domains)}
     with tempfile.TemporaryDirectory(prefix="partq-graph-") as folder:
         module = Path(folder) / "Labelled.tla"
-        module.write_text(labelled("Labelled", _definitions(scope), every.values()), encoding="utf-8")
+        spelt = labelled("Labelled", _definitions(scope), every.values(), scope.steps)
+        module.write_text(spelt, encoding="utf-8")
         dump = Path(folder) / "graph.dot"
-        plain = _explored(scope, module, modules, "Next")
+        plain = _explored(scope, module, modules, scope.steps)
         dumped = ("-dump", "dot,actionlabels", str(dump))
         answer = _explored(scope, module, modules, "LabelledNext", *dumped)
         if (answer.distinct, answer.generated) != (plain.distinct, plain.generated):
@@ -121,8 +118,8 @@ def counted(
     """
     with tempfile.TemporaryDirectory(prefix="partq-count-") as folder:
         module = Path(folder) / "Counted.tla"
-        module.write_text(extended("Counted", _definitions(scope)), encoding="utf-8")
-        return _explored(scope, module, modules, "Next", workers=workers, machine=machine)
+        module.write_text(extended("Counted", _definitions(scope), scope.steps), encoding="utf-8")
+        return _explored(scope, module, modules, scope.steps, workers=workers, machine=machine)
 
 
 def _definitions(scope: SpecScope) -> str:
@@ -170,6 +167,7 @@ _PLACES: Final[Mapping[str, Callable[[tuple[Any, ...], Function], str]]] = {
     "{m}": lambda arguments, state: _message(arguments[-1]),
     "{both}": lambda arguments, state: " ".join(map(_message, arguments[1:])),
     "{ms}": lambda arguments, state: " ".join(map(_message, sorted(arguments[-1]))),
+    "{named}": lambda arguments, state: " ".join(map(_message, sorted(arguments[-2]))),
     "{lock}": _lock,
     "{p}": lambda arguments, state: f"partition {arguments[-1]}",
 }
@@ -231,5 +229,31 @@ LABELS: Final[Mapping[str, str]] = {
     "Rebalance": "rebalance",
     "Handoff": "handoff {p}",
     "HandoffTimeout": "handoff {p} -> time over",
+    "DeadLetter": "dead_letter {c} {lock} -> ok",
+    "DeadLetterRejected": "dead_letter {c} {lock} -> error",
+    "DeadLetterFails": "dead_letter {c} {lock} -> error",
+    "ReceiveDead": "receive {c} from the dead letters -> {m}",
+    "ReceiveDeadNothing": "receive {c} from the dead letters -> nothing",
+    "CompleteDead": "complete {c} {m} of the dead letters -> ok",
+    "AbandonDead": "abandon {c} {m} of the dead letters -> ok",
+    "ExpireDead": "expire {m} of the dead letters",
+    "PeekDead": "peek {c} at the dead letters -> {ms}",
+    "PeekDeadNothing": "peek {c} at the dead letters -> nothing",
+    "DeadDrained": "drained of dead letters",
+    "Defer": "defer {c} {lock} -> ok",
+    "DeferRejected": "defer {c} {lock} -> error",
+    "DeferFails": "defer {c} {lock} -> error",
+    "TxnDefer": "defer {c} {lock} in the transaction -> ok",
+    "TxnDeferInvalid": "defer {c} {lock} in the transaction -> error",
+    "TxnDeferRejected": "defer {c} {lock} in the transaction -> error",
+    "TxnDeferFails": "defer {c} {lock} in the transaction -> error",
+    "ReceiveDeferred": "receive_deferred {c} {named} -> {ms}",
+    "ReceiveDeferredNothing": "receive_deferred {c} {ms} -> nothing",
+    "ReceiveDeferredInvalid": "receive_deferred {c} {ms} -> error",
+    "ReceiveDeferredRejected": "receive_deferred {c} {ms} -> error",
+    "ReceiveDeferredFails": "receive_deferred {c} {ms} -> error",
+    "LifeEnds": "life ends {m}",
+    "Vanish": "vanish {m}",
+    "SendDuplicate": "send {m} -> ok",
 }
 """The labels of each action's instances."""

@@ -15,8 +15,14 @@ from typing import Any, Final, NamedTuple
 
 from partq.spec import MODULES
 
+from .configuration import NEXT
+
 Domains = Mapping[str, Sequence[Any]]
 """The elements of each constant set that actions range over, by its name."""
+
+
+STEPS: Final = (NEXT, "DeadLettersNext", "DeferralNext", "ExpiryNext", "SchedulingNext", "DuplicatesNext")
+"""The next-state operators: that of the queue, and of each mechanism with a module of its own."""
 
 
 class UnknownForm(ValueError):
@@ -38,16 +44,24 @@ class Instance(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-_NEXT: Final = re.compile(r"^Next ==\n((?:    .*\n)+)", re.M)
 _DISJUNCT: Final = re.compile(r"\\/ (?:\\E (?P<bound>[^:]+) : )?(?P<name>\w+)(?:\((?P<given>[\w, ]+)\))?$")
 
 
-def actions(modules: Path = MODULES) -> list[Action]:
-    """The actions of `Next`, as it is written. Raises `UnknownForm`."""
-    text = _NEXT.search((modules / "PartitionedQueue.tla").read_text(encoding="utf-8"))
-    if text is None:
-        raise UnknownForm("PartitionedQueue has no Next of disjuncts")
-    return [_action(line.strip()) for line in text[1].splitlines()]
+def actions(modules: Path = MODULES, steps: str = NEXT) -> list[Action]:
+    """The actions of `Next`, or of a mechanism's, which adds its own to another's. Raises `UnknownForm`."""
+    text = (modules / f"{module_of(steps)}.tla").read_text(encoding="utf-8")
+    written = re.search(rf"^{steps} ==\n((?:    .*\n)+)", text, re.M)
+    if written is None:
+        raise UnknownForm(f"{module_of(steps)} has no {steps} of disjuncts")
+    found = [_action(line.strip()) for line in written[1].splitlines()]
+    return [
+        each for one in found for each in (actions(modules, one.name) if one.name.endswith(NEXT) else [one])
+    ]
+
+
+def module_of(steps: str) -> str:
+    """The module in which these steps are defined."""
+    return steps.removesuffix(NEXT) or "PartitionedQueue"
 
 
 def _action(line: str) -> Action:
@@ -70,18 +84,18 @@ def instances(found: Iterable[Action], domains: Domains) -> list[Instance]:
     ]
 
 
-def labelled(name: str, body: str, every: Iterable[Instance]) -> str:
+def labelled(name: str, body: str, every: Iterable[Instance], steps: str = NEXT) -> str:
     """A module that extends the specification with ``body`` and has one operator for each instance. The
     leading conjunct keeps TLC from descending to the action's own name."""
     every = [*every]
     operators = [f"{one.operator} == TRUE /\\ {_call(one)}" for one in every]
     nexts = [f"    \\/ {one.operator}" for one in every]
-    return extended(name, "\n".join([body, *operators, "LabelledNext ==", *nexts]))
+    return extended(name, "\n".join([body, *operators, "LabelledNext ==", *nexts]), steps)
 
 
-def extended(name: str, body: str) -> str:
-    """A module that extends the specification with ``body``."""
-    return "\n".join([f"---- MODULE {name} ----", "EXTENDS PartitionedQueue, TLC", body, "====", ""])
+def extended(name: str, body: str, steps: str = NEXT) -> str:
+    """A module that extends that of these steps with ``body``."""
+    return "\n".join([f"---- MODULE {name} ----", f"EXTENDS {module_of(steps)}, TLC", body, "====", ""])
 
 
 def _call(one: Instance) -> str:

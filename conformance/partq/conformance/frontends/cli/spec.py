@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partq.spec.checking.figures import LastRun
     from partq.spec.checking.manifest import Check, Symbolic
     from partq.spec.checking.symbolic import Answered
-    from partq.spec.comparison.pairs import Compared
+    from partq.spec.comparison.compared import Compared
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
 
@@ -103,7 +103,8 @@ def compare(
     from concurrent.futures import ThreadPoolExecutor
     from functools import partial
 
-    from partq.spec.comparison.pairs import PAIRS, compare
+    from partq.spec.comparison.compared import compare, overlooked
+    from partq.spec.comparison.pairs import PAIRS
     from partq.spec.comparison.spec_side import NotExplored
     from partq.spec.tools.toolbox import ToolMissing, tlc_jar
 
@@ -114,6 +115,8 @@ def compare(
             done = [*pool.map(partial(compare, whole=whole), wanted)]
     except (ToolMissing, NotExplored, OverflowError) as error:
         fail(str(error))
+    if not only and (names := overlooked(done)):
+        fail(f"compared in no pair but not listed as such, or the other way round: {', '.join(names)}")
     report(
         "pairs",
         done,
@@ -194,7 +197,7 @@ def _show_pairs(done: Sequence[Compared]) -> None:
 
 def _show_difference(one: Compared) -> None:
     """Where a pair parts: the way there, and what one side alone, or each, can do then."""
-    from partq.spec.comparison.pairs import SIDES
+    from partq.spec.comparison.compared import SIDES
 
     parted, out = one.difference, output()
     if one.explained.path:
