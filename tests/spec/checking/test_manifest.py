@@ -68,6 +68,20 @@ def test_the_name_of_a_group_stands_for_its_properties(tmp_path: Path) -> None:
     assert found.properties == ("RCV_6", "RCV_8", "RCV_1")
 
 
+def test_a_mechanism_has_a_file_of_its_own_beside_it(tmp_path: Path) -> None:
+    own = tmp_path / "Own.toml"
+    own.write_text('[check.MCOwn]\nquestion = "?"\nbase = "MCPlain"\n')
+    assert checks(tmp_path, "")["MCOwn"].configuration == checks(tmp_path, "")["MCPlain"].configuration
+
+    own.write_text('[switches]\nRCV_7 = { all = "peek" }\n')
+    with pytest.raises(InvalidManifest, match="MCPlain: RCV_7 can't fail in it: it is without peek"):
+        checks(tmp_path, "")
+
+    own.write_text('[check.MCPlain]\nquestion = "?"\n')
+    with pytest.raises(InvalidManifest, match=r"Own\.toml: MCPlain is there twice"):
+        checks(tmp_path, "")
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

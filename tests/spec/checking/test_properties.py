@@ -7,7 +7,7 @@ import pytest
 from partq.model.requirements import catalogue
 from partq.spec import MODULES
 from partq.spec.checking.manifest import Expected, read_manifest
-from partq.spec.checking.properties import REQUIREMENTS, checks_of, proofs_of, properties
+from partq.spec.checking.properties import checks_of, proofs_of, properties
 
 
 def test_a_property_is_named_after_its_requirement() -> None:
@@ -15,7 +15,9 @@ def test_a_property_is_named_after_its_requirement() -> None:
 
 
 def test_no_property_is_overlooked() -> None:
-    written = re.findall(r"^([A-Z]+_\d+) ==", (MODULES / REQUIREMENTS).read_text(encoding="utf-8"), re.M)
+    files = [file for file in MODULES.glob("*.tla") if file.name not in ("Reach.tla", "Bugs.tla")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    written = re.findall(r"^([A-Z]+_\d+) ==", text, re.M)
 
     assert properties().keys() == {name.replace("_", "-") for name in written}
 

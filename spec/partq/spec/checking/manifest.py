@@ -1,7 +1,7 @@
 """The manifest: the questions put to the specification, and the expected answers.
 
 `tla/manifest.toml` has a table for TLC, an entry a configuration, one for Apalache, and bases that both begin
-with. `checks` and `symbolic` put the questions.
+with; a mechanism may have a file of its own beside it. `checks` and `symbolic` put the questions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from partq.spec.tools.configuration import Configuration
 from partq.spec.tools.errors import SpecError
 
 from .figures import Figures, LastRun, read_figures
-from .switches import idle
+from .switches import Switch, idle
 
 MANIFEST: Final = MODULES / "manifest.toml"
 
@@ -96,6 +96,7 @@ class _Symbolic(_Entry, kw_only=True):
 
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     groups: dict[str, tuple[str, ...]] = {}
+    switches: dict[str, dict[str, str]] = {}
     base: dict[str, _Entry] = {}
     check: dict[str, _Check] = {}
     apalache: dict[str, _Symbolic] = {}
@@ -104,12 +105,12 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
     """Every check by TLC, in order. Raises `InvalidManifest`, `InvalidFigures`."""
     manifest, figures = _read(file), read_figures().checks
-    entries = _entries(file, manifest)
+    entries, switches = _entries(file, manifest), _switches(manifest)
     return tuple(
         Check(
             name,
             one.question,
-            _configuration(file, entries, name),
+            _configuration(file, entries, name, switches),
             (one.violates and Expected.VIOLATES) or (one.reaches and Expected.REACHES) or Expected.HOLDS,
             one.violates or one.reaches,
             figures.get(name, Figures()),
@@ -121,7 +122,7 @@ def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
 def read_symbolic(file: Path = MANIFEST) -> tuple[Symbolic, ...]:
     """Every question for Apalache, in order. Raises `InvalidManifest`, `InvalidFigures`."""
     manifest, runs = _read(file), read_figures().apalache
-    entries = _entries(file, manifest)
+    entries, switches = _entries(file, manifest), _switches(manifest)
     for name, one in manifest.apalache.items():
         if (one.kind is Kind.BOUNDED) != bool(one.length):
             raise InvalidManifest(f"{file}: {name}: a length is given for all that is bounded")
@@ -130,7 +131,7 @@ def read_symbolic(file: Path = MANIFEST) -> tuple[Symbolic, ...]:
             name,
             one.kind,
             one.question,
-            _configuration(file, entries, name),
+            _configuration(file, entries, name, switches),
             one.expected,
             one.length,
             runs.get(name),
@@ -149,10 +150,16 @@ def _entries(file: Path, manifest: _Manifest) -> Mapping[str, _Entry]:
     return entries
 
 
-def _configuration(file: Path, entries: Mapping[str, _Entry], name: str) -> Configuration:
+def _switches(manifest: _Manifest) -> Mapping[str, Switch]:
+    return {name: Switch(**words) for name, words in manifest.switches.items()}
+
+
+def _configuration(
+    file: Path, entries: Mapping[str, _Entry], name: str, switches: Mapping[str, Switch]
+) -> Configuration:
     """The configuration of an entry, of whose properties each can fail in it. Raises `InvalidManifest`."""
     found = _differing(file, entries, name)
-    for broken, why in idle(found):
+    for broken, why in idle(found, switches):
         raise InvalidManifest(f"{file}: {name}: {broken} can't fail in it: it is {why}")
     return found
 
@@ -192,13 +199,23 @@ def _value(value: bool | int | list[int | str]) -> str:
 
 
 def _read(file: Path) -> _Manifest:
-    """The manifest, with the properties of each group in the place of its name."""
-    try:
-        found = msgspec.toml.decode(file.read_bytes(), type=_Manifest)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise InvalidManifest(f"{file}: {error}") from error
+    """The manifest with those of mechanisms, the properties of each group in the place of its name."""
+    found = _Manifest()
+    for each in (file, *sorted({*file.parent.glob("*.toml")} - {file})):
+        try:
+            part = msgspec.toml.decode(each.read_bytes(), type=_Manifest)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise InvalidManifest(f"{each}: {error}") from error
+        for name in msgspec.structs.asdict(part):
+            _add(each, getattr(found, name), getattr(part, name))
     for one in chain(found.base.values(), found.check.values(), found.apalache.values()):
         if one.properties is not None:
             every = (found.groups.get(name, (name,)) for name in one.properties)
             one.properties = tuple(chain.from_iterable(every))
     return found
+
+
+def _add(file: Path, table: dict[str, Any], more: dict[str, Any]) -> None:
+    if twice := sorted(table.keys() & more.keys()):
+        raise InvalidManifest(f"{file}: {twice[0]} is there twice")
+    table.update(more)

@@ -15,6 +15,8 @@ from partq.spec import MODULES
 from .manifest import Check, Expected, Kind, Symbolic, read_manifest, read_symbolic
 
 REQUIREMENTS: Final = "Requirements.tla"
+CHECKED: Final = "*Checked.tla"
+"""What is asked of a mechanism, in a module of its own."""
 
 _NAME: Final = r"(?P<name>[A-Z]+_\d+)(?:_Eventually)?"
 _PROPERTY: Final = re.compile(
@@ -23,12 +25,12 @@ _PROPERTY: Final = re.compile(
 
 
 class Property(NamedTuple):
-    """What the specification says of a requirement: the comment above it, the formula, and its line in
-    `REQUIREMENTS`."""
+    """What the specification says of a requirement: the comment above it, the formula, and where it is, by
+    the file's name and its line."""
 
     comment: str
     formula: str
-    line: int
+    place: str
 
     @property
     def text(self) -> str:
@@ -39,18 +41,19 @@ class Property(NamedTuple):
 @cache
 def properties(modules: Path = MODULES) -> dict[str, Property]:
     """Every property, by the requirement's ID."""
-    text = (modules / REQUIREMENTS).read_text(encoding="utf-8")
     found: dict[str, Property] = {}
-    for one in _PROPERTY.finditer(text):
-        requirement, formula = one["name"].replace("_", "-"), one["formula"].rstrip()
-        line = text.count("\n", 0, one.start("formula")) + 1
-        comment = "\n".join(part.removeprefix("\\*").strip() for part in one["comment"].splitlines())
-        first = found.get(requirement)
-        found[requirement] = (
-            first._replace(formula=f"{first.formula}\n\n{comment}\n\n{formula}")
-            if first
-            else Property(comment, formula, line)
-        )
+    for file in (modules / REQUIREMENTS, *sorted(modules.glob(CHECKED))):
+        text = file.read_text(encoding="utf-8")
+        for one in _PROPERTY.finditer(text):
+            requirement, formula = one["name"].replace("_", "-"), one["formula"].rstrip()
+            place = f"{file.name}:{text.count(chr(10), 0, one.start('formula')) + 1}"
+            comment = "\n".join(part.removeprefix("\\*").strip() for part in one["comment"].splitlines())
+            first = found.get(requirement)
+            found[requirement] = (
+                first._replace(formula=f"{first.formula}\n\n{comment}\n\n{formula}")
+                if first
+                else Property(comment, formula, place)
+            )
     return found
 
 

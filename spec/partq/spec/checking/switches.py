@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from partq.spec.tools.configuration import Configuration
@@ -44,7 +45,6 @@ _TXN_PARTITIONED: Final = Switch("transaction partitioned")
 SWITCHES: Final[Mapping[str, Switch]] = {
     "KEY_2": _AZURE,
     "KEY_3": _AZURE._replace(all="partitioned TwoKeys"),
-    "KEY_4": _AZURE._replace(all="partitioned Ids"),
     "KEY_7": _AZURE._replace(all="partitioned batches"),
     "KEY_8": _FLOWS,
     "ROUTE_1": Switch("partitioned"),
@@ -58,8 +58,6 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     **dict.fromkeys(("RCV_3", "RCV_8", "RCV_9", "RCV_12"), _NO_FLOWS),
     "RCV_10": Switch("defer"),
     "RCV_15": Switch("Mortal"),
-    "DUP_1": Switch("Ids"),
-    "DUP_2": Switch("Ids AfterWindow drain"),
     "RCV_14": _AZURE._replace(all="partitioned pairs"),
     **dict.fromkeys(("TXN_5", "TXN_10"), _TXN),
     **dict.fromkeys(("TXN_1", "TXN_2", "TXN_7", "TXN_8"), _TXN_PARTITIONED),
@@ -71,16 +69,18 @@ SWITCHES: Final[Mapping[str, Switch]] = {
     **{f"REB_{n}": _FLOWS for n in (*range(1, 8), *range(9, 15), 18)},
     "REB_11_Eventually": _FLOWS,
 }
-"""By property. One that is not named here can fail in every scope."""
+"""By property. One that is not named here, nor in its mechanism's manifest, can fail in every scope."""
 
 _WORD: Final = re.compile(r'"([^"]*)"')
 
 
-def idle(configuration: Configuration) -> Iterator[tuple[str, str]]:
-    """The properties that can't fail in a configuration, and why."""
+def idle(
+    configuration: Configuration, more: Mapping[str, Switch] = MappingProxyType({})
+) -> Iterator[tuple[str, str]]:
+    """The properties that can't fail in a configuration, and why. ``more``: switches of mechanisms'."""
     words = _words(configuration)
     for name in configuration.properties:
-        if why := SWITCHES.get(name, Switch()).missing(words):
+        if why := (more.get(name) or SWITCHES.get(name, Switch())).missing(words):
             yield name, why
 
 

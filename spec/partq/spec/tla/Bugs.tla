@@ -5,7 +5,7 @@
 (* must give a counterexample of the property that its comment names.  The  *)
 (* specification itself knows nothing of them.                              *)
 (***************************************************************************)
-EXTENDS Duplicates, Expiry
+EXTENDS Scheduling, Expiry
 
 \* --- KEY, ROUTE ------------------------------------------------------------
 
@@ -256,24 +256,6 @@ BugMayVanishDead(m) == msg[m].over /\ msg[m].at \in { "ready", "deferred", "dead
 
 \* What a client holds is left out by peeks once it is over (PEEK-7).
 BugMayLeaveOutHeld(m) == ~Alive(m)
-
-\* --- DUP ---------------------------------------------------------------------
-
-\* No message is a duplicate; none is of a message that was scheduled, or that is no more
-\* there (DUP-1).
-BugRepeatsNever(m) == FALSE
-BugRepeatsSent(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n) /\ n \notin Scheduled
-BugRepeatsLive(m) == \E n \in Messages : IsCopy(n, m) /\ Stored(n)
-
-\* A message is a duplicate of one that was refused, or that had another key (DUP-1).
-BugWasStored(n) == msg[n].at # "unsent"
-BugRepeatsAnyKey(m) == \E n \in Messages : n < m /\ Ids[n] = Ids[m] /\ WasStored(n)
-
-\* ... or of one whose window is over (DUP-2).
-BugRepeatsForEver(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n)
-
-\* A duplicate is refused as invalid (KEY-9): the last of the checks of a message.
-BugValidOnce(m) == m \notin TwoKeys /\ ~Repeats(m)
 
 \* Settles locks of two partitions in one request (RCV-14).
 BugMaySettleBoth(m, n) == TRUE

@@ -3,7 +3,7 @@
 (* For TLC: key functions and other constants that a .cfg file can't write. *)
 (* Bounds are in the MC*.cfg files, one for each question.                  *)
 (***************************************************************************)
-EXTENDS Duplicates, Expiry, Requirements, Bugs, Reach, Inductive
+EXTENDS DuplicatesChecked, Bugs, Reach, Inductive
 
 \* Keys of messages 1, 2, 3, 4: a letter for a key, K for keyless.
 KeysAA == [ m \in Messages |-> "a" ]
@@ -14,9 +14,6 @@ KeysAAK == [ m \in Messages |-> IF m <= 2 THEN "a" ELSE NoKey ]
 KeysAKA == [ m \in Messages |-> IF m = 2 THEN NoKey ELSE "a" ]
 KeysABA == [ m \in Messages |-> IF m = 2 THEN "b" ELSE "a" ]
 KeysKAA == [ m \in Messages |-> IF m = 1 THEN NoKey ELSE "a" ]
-
-\* IDs of the messages that are sent: all the same.
-IdsAA == [ m \in Messages |-> IF m \in Activations THEN m ELSE 1 ]
 
 \* What a SYMMETRY may exchange: no client differs from another.  (In the form that TLC
 \* takes; it exchanges model values alone.)

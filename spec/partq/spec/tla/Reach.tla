@@ -4,7 +4,7 @@
 (* reached; TLC must refute it (Reach*.cfg).  A requirement that holds only *)
 (* because nothing happens would be found out here.                         *)
 (***************************************************************************)
-EXTENDS Duplicates, Expiry, Requirements
+EXTENDS Scheduling, Expiry, Requirements
 
 \* The entity is drained after all messages were accepted (RCV-2 is judged).
 NeverDrained == ~(answer.op = "drained" /\ Accepted = Messages)
@@ -62,14 +62,6 @@ NeverGivenLate == ~(answer.op = "receive" /\ answer.out = "ok" /\ answer.m \in h
 NeverShownLate == ~(answer.op = "peek" /\ answer.ms \cap history.over # {})
 NeverLeftOut == ~(answer.op = "peek" /\ answer.out = "nothing"
     /\ \E m \in history.over : msg[m].at = "ready")
-
-\* A duplicate is dropped, of a message that is there or no more; after the window a copy is
-\* stored, and both are there.
-NeverDropped == ~(\E m \in Messages : msg[m].at = "dropped" /\ \E n \in Messages : IsCopy(n, m) /\ Stored(n))
-NeverDroppedLate == ~(\E m \in Messages : msg[m].at = "dropped" /\ \A n \in Messages : ~Stored(n))
-NeverStoredAgain == ~(\E m, n \in Messages : IsCopy(n, m) /\ Stored(n) /\ Stored(m))
-NeverDroppedForScheduled == ~(\E m \in Messages :
-    msg[m].at = "dropped" /\ \E n \in Scheduled : IsCopy(n, m) /\ msg[n].at = "scheduled")
 
 \* What is over moves to the dead-letter queue, and is received there.
 NeverBuriedLate == ~(answer.op = "receive dead" /\ answer.out = "ok"

@@ -132,13 +132,6 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
        \/ answer'.op \in TxnSettlements \cup { "txn cancel" } /\ Partitioned
             /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
-\* KEY-4 (A): "else, with duplicate detection on, the message ID" is the key: messages
-\* that bear the same ID, and no other key, are together.
-KEY_4 == [](AzurePartitions =>
-    \A m, n \in Messages :
-        Ids[m] = Ids[n] /\ KeyOf[m] = KeyOf[n] =>
-            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
-
 (***************************************************************************)
 (* ROUTE                                                                    *)
 (***************************************************************************)
@@ -398,23 +391,6 @@ RCV_15 == [][
 \* rejected".
 RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ AzurePartitions =>
     \A m, n \in answer'.ms : SamePlace(m, n) ]_ghostVars
-
-(***************************************************************************)
-(* DUP                                                                      *)
-(***************************************************************************)
-
-\* DUP-1 (A, D): "a second message with the same message ID (partitioned: and the same
-\* key) is accepted and dropped: one copy is ever visible"; and no other message is
-\* dropped for its ID.  (That a duplicate is accepted: KEY-9.)
-DUP_1 == [][
-    /\ Shows => \A m \in answer'.ms : history.sent[Origins[m]] # "duplicate"
-    /\ answer'.op = "drained" =>
-            \A m \in Live, n \in Messages : n < m /\ Ids[n] = Ids[m] => WindowIsOver(n, m)
-    ]_ghostVars
-
-\* DUP-2 (D): "after the window it is stored again".
-DUP_2 == [][ answer'.op = "drained" =>
-    \A m \in Live : ~(\E n \in Messages : IsCopy(n, m) /\ WindowIsOver(n, m)) ]_ghostVars
 
 (***************************************************************************)
 (* TXN                                                                      *)

@@ -162,7 +162,7 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 
 def _property(id: str) -> Iterator[str]:
     """The specification's property: its file and line, its text, and the checks behind it."""
-    from partq.spec.checking.properties import REQUIREMENTS, checks_of, proofs_of, properties
+    from partq.spec.checking.properties import checks_of, proofs_of, properties
     from partq.spec.checking.records import earlier
 
     found = properties().get(id)
@@ -170,7 +170,7 @@ def _property(id: str) -> Iterator[str]:
         yield "none"
         return
     holds, broken = checks_of(id)
-    yield f"spec/tla/{REQUIREMENTS}:{found.line}, checked in {', '.join(one.name for one in holds)}"
+    yield f"spec/tla/{found.place}, checked in {', '.join(one.name for one in holds)}"
     yield f"broken by {', '.join(one.name for one in broken) or 'no wrong variant'}"
     if proofs := proofs_of(id):
         yield f"proven within bounds by {', '.join(one.name for one in proofs)}"
