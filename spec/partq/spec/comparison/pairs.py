@@ -39,10 +39,10 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the dead-letter queue: the model follows it only where a history shows what is in it": (
         *("ReceiveDead", "ReceiveDeadNothing", "CompleteDead", "AbandonDead", "ExpireDead", "PeekDead"),
-        *("PeekDeadNothing", "DeadLetterRejected"),
+        *("PeekDeadNothing",),
     ),
-    "dead letters and deferral amid faults, by former locks, and in transactions": (
-        *("DeadLetterFails", "DeferFails", "ReceiveDeferredFails"),
+    "dead letters by former locks; dead letters and deferral amid faults, and in transactions": (
+        *("DeadLetterRejected", "DeadLetterFails", "DeferFails", "ReceiveDeferredFails"),
         *("TxnDefer", "TxnDeferInvalid", "TxnDeferRejected", "TxnDeferFails"),
     ),
     "messages with a time to live: the model has no move for its end, which its clock decides": (
