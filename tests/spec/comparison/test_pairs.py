@@ -123,13 +123,15 @@ def test_that_what_was_let_pass_is_committed_is_found(monkeypatch: pytest.Monkey
     assert found == Difference(("begin -> ok", sent), "commit -> ok", "model")
 
 
+@pytest.mark.parametrize("name", ["transactions in an outage", "transactions and locks that end"])
 def test_that_a_commit_settles_by_a_lock_that_was_given_anew_is_found(
+    name: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     needs_tlc()
     monkeypatch.setattr(transactions, "_is_outlived", lambda before, after, txn: False)
 
-    found = compare(PAIRS["transactions in an outage"]).difference
+    found = compare(PAIRS[name]).difference
 
     assert found is not None
     assert (found.label, found.only) == ("commit -> ok", "model")

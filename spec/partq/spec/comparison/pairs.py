@@ -159,6 +159,20 @@ PAIRS: Final[Mapping[str, Pair]] = {
             smallest={"keys": ("a",)},
         ),
         Pair(
+            "transactions and locks that end",
+            "A transaction settles a message that is delivered a second time, in it or meanwhile.",
+            SpecScope(_AZURE, ("a",), ("transaction", "stale"), partitions=1, clients=1),
+            _model(
+                "a",
+                partitions=1,
+                clients=1,
+                operations=("receive", "complete", "expire", "stale", "transactions"),
+            ),
+            Grade.TRACES,
+            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            silent=("expire .*",),
+        ),
+        Pair(
             "transactions in an outage",
             "A transaction sends and settles while its partition goes down and comes up.",
             SpecScope(
