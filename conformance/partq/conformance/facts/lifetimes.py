@@ -7,6 +7,7 @@ A message is followed if its ID was sent once and only clients' operations affec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -104,7 +105,8 @@ class Lifetimes:
     """``by_id``: ID -> the lifetime of each message that is followed, in order of sends · ``left_out``: ID ->
     why another one that was sent is not followed · ``unseen``: those that no client saw, in order of sends ·
     ``delivered``: those that were received, in order of their first receives · ``stored``: those that were
-    seen and may have been accepted, the ones received first · ``get``: the lifetime of an ID, if it is
+    seen and may have been accepted, the ones received first · ``placed``: those of them whose number and
+    partition are known, by partition · ``get``: the lifetime of an ID, if it is
     followed."""
 
     def __init__(self, facts: Facts) -> None:
@@ -135,6 +137,14 @@ class Lifetimes:
             for life in (*self.delivered, *peeked_only)
             if life is not None and life.record.outcome != Outcome.ERROR
         ]
+
+    @cached_property
+    def placed(self) -> dict[int, list[Lifetime]]:
+        placed: dict[int, list[Lifetime]] = {}
+        for life in self.stored:
+            if life.seq is not None and life.partition is not None:
+                placed.setdefault(life.partition, []).append(life)
+        return placed
 
     def twice_in(self, answer: Record) -> Delivery | None:
         """The first message that is followed and in the answer for the second time."""

@@ -25,8 +25,7 @@ _DEPARTURES: Final = frozenset({"frontend_lost", "connection_lost", "disconnect"
 
 class Locks:
     """The locks of one entity's facts: fills their times into the deliveries (`Observation`), and answers
-    what depends on more than one of them. ``given``: lock -> the delivery that gave it, its times filled in ·
-    ``faulty``: whether anything ever was down."""
+    what depends on more than one of them."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -43,7 +42,6 @@ class Locks:
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
-        self.given = facts.locks
         unseen = facts.settled.keys() - facts.locks.keys()
         stray = (s.call for lock in unseen for s in facts.settled[lock] if s.outcome != Outcome.ERROR)
         self._stray = sorted(stray)

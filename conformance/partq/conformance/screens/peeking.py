@@ -98,11 +98,8 @@ def logs(facts: Facts) -> dict[int, Log]:
     placements = facts.derive(Placements)
     if placements.clashes or placements.renumbered:
         return {}
-    groups: dict[int, list[Lifetime]] = {}
-    for life in facts.derive(Lifetimes).stored:
-        if life.seq is not None and life.partition is not None:
-            groups.setdefault(life.partition, []).append(life)
-    found = {partition: _log(facts, group) for partition, group in groups.items()}
+    placed = facts.derive(Lifetimes).placed
+    found = {partition: _log(facts, lives) for partition, lives in placed.items()}
     return {partition: log for partition, log in found.items() if log is not None}
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned
+from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, enlisted_only, homes, key_count
 from partq.conformance.screens.protocol import Report, Screen
@@ -136,7 +136,7 @@ def _judge_valid(facts: Facts, report: Report) -> None:
     send outside transactions that is accepted."""
     for record in facts.records:
         if record.error in FOR_GOOD and record.outcome == Outcome.ERROR and record.op in _VALID:
-            if record.ret is not None and _VALID[record.op](facts, record, record.ret):
+            if record.ret is not None and _VALID[record.op](facts, record):
                 why = f"the {record.op} at {record.i} was refused as {record.error}, though it was valid"
                 report.find("KEY-9", f"{record.op} {record.error}", (record,), why)
     accepted = (r for r in facts.requests if r.outcome == Outcome.OK and "txn" not in r.args)
@@ -146,40 +146,37 @@ def _judge_valid(facts: Facts, report: Report) -> None:
 def _has_one_key(facts: Facts, record: Record) -> bool:
     """Whether the messages of a send may be in one request."""
     messages = record.args["messages"]
-    if len(messages) == 1:
-        return not conflicting(messages[0])
     if any(map(conflicting, messages)):
         return False
-    if not facts.profile.partitioned or facts.profile.flows:
-        return True
-    return key_count(record) <= 1 and len(facts.keys_of(messages)) <= 1
+    free = len(messages) == 1 or not facts.profile.partitioned or facts.profile.flows
+    return free or (key_count(record) <= 1 and len(facts.keys_of(messages)) <= 1)
 
 
-def _plain_send(facts: Facts, record: Record, ret: int) -> bool:
+def _plain_send(facts: Facts, record: Record) -> bool:
     """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
     nothing is down (ROUTE-5)."""
     messages = record.args["messages"]
     alone = len(messages) == 1 and "txn" not in record.args and len(facts.by_id[messages[0].id]) == 1
-    return alone and _has_one_key(facts, record) and facts.derive(Outages).quiet(record.call, ret)
+    return alone and _has_one_key(facts, record) and facts.derive(Outages).quiet(*span(record))
 
 
-def _receive(facts: Facts, record: Record, ret: int) -> bool:
+def _receive(facts: Facts, record: Record) -> bool:
     """With flows, its flow is bound."""
-    return "session" not in record.args and (not facts.profile.flows or _bound(facts, record, ret))
+    return "session" not in record.args and (not facts.profile.flows or _bound(facts, record))
 
 
-def _peek(facts: Facts, record: Record, ret: int) -> bool:
+def _peek(facts: Facts, record: Record) -> bool:
     """Where peeking is offered at all."""
     return facts.profile.peek
 
 
-def _begin(facts: Facts, record: Record, ret: int) -> bool:
+def _begin(facts: Facts, record: Record) -> bool:
     """No other transaction has its name."""
     named = sum(one.args["txn"] == record.args["txn"] for one in facts.begins)
     return facts.profile.transactions and named == 1
 
 
-def _bind(facts: Facts, record: Record, ret: int) -> bool:
+def _bind(facts: Facts, record: Record) -> bool:
     """No flow of its name may be bound, and it asks for no partition."""
     sessions = facts.derive(FlowTimeline).sessions_of.get(record.args.get("flow", ""), ())
     possibly_bound = any(
@@ -191,23 +188,23 @@ def _bind(facts: Facts, record: Record, ret: int) -> bool:
     return facts.profile.flows and "partition" not in record.args and not possibly_bound
 
 
-def _unbind(facts: Facts, record: Record, ret: int) -> bool:
+def _unbind(facts: Facts, record: Record) -> bool:
     """Its flow is bound."""
-    return facts.profile.flows and _bound(facts, record, ret)
+    return facts.profile.flows and _bound(facts, record)
 
 
-def _bound(facts: Facts, record: Record, ret: int) -> bool:
+def _bound(facts: Facts, record: Record) -> bool:
     flow = record.args.get("flow")
     return any(
         session.bind.proc == record.proc
         and flow in (None, session.flow)
         and session.certain_start < record.call
-        and (session.possible_end > ret or session.end is record)
+        and (session.possible_end > returned(record) or session.end is record)
         for session in facts.derive(FlowTimeline).sessions
     )
 
 
-_VALID: Final[Mapping[str, Callable[[Facts, Record, int], bool]]] = {
+_VALID: Final[Mapping[str, Callable[[Facts, Record], bool]]] = {
     "send": _plain_send,
     "send_batch": _plain_send,
     "receive": _receive,

@@ -158,7 +158,7 @@ class Sequencing:
 
     def _order_and_times(self) -> None:
         within = 0
-        for partition, lives in self._placed().items():
+        for partition, lives in self.facts.derive(Lifetimes).placed.items():
             for life in lives:
                 if life.times:
                     within += 1
@@ -171,14 +171,6 @@ class Sequencing:
         records = self.facts.records
         if records and self.facts.header.skew_ns <= records[-1].call - records[0].call:
             self.report.count("SEQ-7", within)  # else no instant of the history would be wrong
-
-    def _placed(self) -> dict[int, list[Lifetime]]:
-        """The messages of each partition whose numbers are known."""
-        placed: dict[int, list[Lifetime]] = {}
-        for life in self.facts.derive(Lifetimes).stored:
-            if life.seq is not None and life.partition is not None:
-                placed.setdefault(life.partition, []).append(life)
-        return placed
 
     def _outside(self, life: Lifetime) -> None:
         """SEQ-7: enqueued outside of its send, whatever the skew."""
