@@ -39,6 +39,8 @@ SEVERAL = (
     "rebalancing/bad: the new flow is ready before the handoff ends, and the old one settles",
     "peeking/bad: a walk that goes back half way after a fault has two explanations",
     "peeking/bad: a receive after the peek tells on it",
+    "sessions/bad: the second message of a session first",
+    "sessions/bad: both holders receive",
 )
 """Of these one rule alone explains the whole, but several explain the shortest prefix that is rejected."""
 

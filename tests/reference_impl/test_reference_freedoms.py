@@ -337,6 +337,17 @@ def remember_activation(world: World) -> Steps[bool]:
     return ids((yield from world.receive(2))) == ["a"]
 
 
+# Sessions.
+
+
+@scene(requires_session=True, front_ends=2)
+def close_parted(world: World) -> Steps[bool]:
+    yield from world.send(Post("a", session_id="s"))
+    yield from world.accept("s")
+    yield from world.broker.faults.frontend_lost("c")
+    return outcome((yield from world.accept("s", proc="d"))) == "ok"
+
+
 # Transactions.
 
 

@@ -113,6 +113,20 @@ class World:
     def receive_deferred(self, *numbers: int | None, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "receive_deferred", self.client(proc), numbers)
 
+    def accept(self, session: str | None, *, proc: str = "c", timeout: int = SECOND) -> Steps[Answer]:
+        return self._call(proc, "accept_session", self.client(proc), session, timeout)
+
+    def receive_in(
+        self, session: str, most: int = 1, *, proc: str = "c", delete: bool = False
+    ) -> Steps[Answer]:
+        return self._call(proc, "receive_session", self.client(proc), session, most, delete, SECOND)
+
+    def renew_session(self, session: str, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "renew_session", self.client(proc), session)
+
+    def close(self, session: str, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "close_session", self.client(proc), session)
+
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 

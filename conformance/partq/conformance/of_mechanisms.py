@@ -11,7 +11,7 @@ FOLDERS: Final = "partq.conformance.mechanisms"
 
 TABLES: Final[Mapping[str, frozenset[str]]] = {
     "steps": frozenset({"OPERATIONS"}),
-    "programs": frozenset({"PHRASES", "THEME", "CASES", "LEFTOVERS"}),
+    "programs": frozenset({"PHRASES", "THEME", "CASES", "LEFTOVERS", "EMPTYING"}),
     "reading": frozenset({"USE", "EXERCISED", "SUBQUEUE"}),
 }
 """Module -> the tables that rooms ask it for. A constant of its own begins with an underscore."""

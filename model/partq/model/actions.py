@@ -74,6 +74,8 @@ class Action(NamedTuple):
     ``seqs``: the numbers that do. ``target``: restrict a rebalance to those after which each partition is on
     its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may be
     refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive, peek or drain.
+    ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
+    ``locked_until``: the end of the lock that the answer shows.
     """
 
     op: str
@@ -96,6 +98,9 @@ class Action(NamedTuple):
     about: tuple[str, ...] = ()
     seqs: tuple[int, ...] = ()
     entity: str = ""
+    session_id: str | None = None
+    next: bool = False
+    locked_until: int | None = None
     slack: int = 0
     early: int = 0
     calm: bool = False

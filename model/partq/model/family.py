@@ -36,7 +36,8 @@ class Entity:
     ``seq_start`` is the counter of the first message in each partition (SEQ-5 needs numbers near the
     roll-over); None where unknown. ``peek_cap`` is the most messages one peek returns. After
     ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9). With
-    ``duplicate_detection`` a message ID counts once within the ``duplicate_window`` (DUP-1).
+    ``duplicate_detection`` a message ID counts once within the ``duplicate_window`` (DUP-1). With
+    ``requires_session`` every message belongs to a session, which a client has to accept (SES).
 
     Raises `InvalidEntity`.
     """
@@ -50,6 +51,7 @@ class Entity:
     duplicate_detection: bool = False
     duplicate_window: int = 600 * SECOND
     max_delivery_count: int = 10
+    requires_session: bool = False
 
     def __post_init__(self) -> None:
         for name, (low, high, optional) in ENTITY_BOUNDS.items():
@@ -81,7 +83,7 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
-ENTITY_FLAGS: Final = ("duplicate_detection",)
+ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 """The settings that are true or false."""
 
 

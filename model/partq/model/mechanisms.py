@@ -25,6 +25,7 @@ MECHANISMS: Final = (
     "expiry",
     "duplicates",
     "deadletters",
+    "sessions",
     "rebalancing",
     "faults",
     "domains",

@@ -159,6 +159,14 @@ class Delivery(NamedTuple):
     reason: str | None = None
 
 
+class Session(NamedTuple):
+    """A session that a client has locked. ``locked_until`` (ns of the history's clock): the end of the lock;
+    None where it is not shown."""
+
+    session_id: str
+    locked_until: int | None = None
+
+
 def is_shown_as(message: Message, shown: Delivery) -> bool:
     """Whether body and keys, as far as they are shown, are those of the message (RCV-1)."""
     return (

@@ -114,6 +114,7 @@ class OpSpec(NamedTuple):
     ``cuts``: it ends connections, of the client that it names or of all.
     ``instant``: it takes no time.
     ``switch``: of a profile; where it is off, an entity does not have the operation.
+    ``tells``: the arguments that its answer gives, if it succeeds.
     """
 
     args: dict[str, Arg]
@@ -133,6 +134,7 @@ class OpSpec(NamedTuple):
     cuts: bool = False
     instant: bool = False
     switch: str = ""
+    tells: tuple[str, ...] = ()
 
     @property
     def recorded(self) -> dict[str, Arg]:
@@ -158,7 +160,8 @@ _ONE_MESSAGE = {
 }
 _MOST = {"max": Arg(Kind.INT, required=True)}
 _PARTITION = {"partition": Arg(Kind.INT, required=True)}
-_SESSION = {"session_id": Arg(Kind.TEXT, required=True)}
+_SESSION = {"session_id": Arg(Kind.NAME, required=True)}
+_UNTIL = {"locked_until": Arg(Kind.TIME, meaning="the end of the lock, as the answer shows it")}
 _FLOW = {"flow": Arg(Kind.TEXT, required=True)}
 _MAYBE_FLOW = {"flow": Arg(Kind.TEXT, bare=True)}
 _MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
@@ -192,7 +195,17 @@ OPS: Final[dict[str, OpSpec]] = {
         {"lock": Arg(Kind.TEXT, required=True)} | _TIMEOUT, answers=True, optional=True, locks=True
     ),
     "peek": OpSpec(_MOST | {"from_seq": Arg(Kind.SEQ)} | ENTITY | _TIMEOUT, answers=True, switch="peek"),
-    "accept_session": OpSpec({"session_id": Arg(Kind.TEXT, bare=True)} | _TIMEOUT),
+    "accept_session": OpSpec(
+        {"session_id": Arg(Kind.NAME, bare=True), "next": Arg(Kind.FLAG)} | _UNTIL | _TIMEOUT,
+        tells=("session_id", "locked_until"),
+    ),
+    "receive_session": OpSpec(
+        _SESSION | _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES)} | _TIMEOUT,
+        answers=True,
+        delivers=True,
+        locks=True,
+    ),
+    "renew_session": OpSpec(_SESSION | _UNTIL | _TIMEOUT, tells=("locked_until",)),
     "close_session": OpSpec(_SESSION | _TIMEOUT),
     "get_session_state": OpSpec(_SESSION | _TIMEOUT),
     "set_session_state": OpSpec(_SESSION | {"state": Arg(Kind.TEXT, required=True)} | _TIMEOUT),

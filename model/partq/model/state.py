@@ -151,7 +151,8 @@ class Entry(NamedTuple):
     visible now may have lagged. ``key``: its key, where the profile has an order domain, else "". ``due``:
     the time from which on a scheduled message may be activated, else 0. ``rest``: the status that it has
     whenever no lock holds, where that is not the usual one, else 0. ``life``: if it has a time to live, how
-    long after its enqueued time that ends, at least and at most."""
+    long after its enqueued time that ends, at least and at most. ``session``: where its entity has sessions,
+    the one that it belongs to; no front end fetches it before a client asks."""
 
     number: int
     id: str
@@ -169,6 +170,7 @@ class Entry(NamedTuple):
     due: int = 0
     rest: int = 0
     life: tuple[int, int] | None = None
+    session: str = ""
 
 
 _OWN: Final = Entry._fields.index("rest")
@@ -257,6 +259,18 @@ class Sent(NamedTuple):
     part: int
     at: tuple[int, int]
     txn: str | None = None
+
+
+class SessionLock(NamedTuple):
+    """A client's lock on a session, which also is that of each message that the client holds of it. ``lo``,
+    ``hi``: its deadline. ``shaken``: a fault may have ended it already. ``session``: empty where only the
+    client was told which one it is."""
+
+    session: str
+    holder: str
+    lo: int
+    hi: int
+    shaken: bool = False
 
 
 class Flows(NamedTuple):
@@ -375,7 +389,7 @@ class State(NamedTuple):
     token that was given, with its message (remembered only where RCV-8 is not enforced). ``withheld``:
     messages that may be stored after their send, though that was refused or has its place in a transaction
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
-    they are still there or not, where a mechanism asks for it."""
+    they are still there or not, where a mechanism asks for it. ``sessions``: sorted."""
 
     cfg: Config
     now: int
@@ -391,6 +405,7 @@ class State(NamedTuple):
     former: tuple[tuple[str, str], ...] = ()
     withheld: tuple[str, ...] = ()
     sent: tuple[Sent, ...] = ()
+    sessions: tuple[SessionLock, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""

@@ -25,6 +25,7 @@ from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
 from .scheduling import Timetable
+from .sessions import SessionLocks
 from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
 
@@ -53,6 +54,7 @@ class Parts:
     timetable: type[Timetable] = Timetable
     lifetimes: type[Lifetimes] = Lifetimes
     memory: type[Memory] = Memory
+    sessions: type[SessionLocks] = SessionLocks
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -74,6 +76,7 @@ class Broker(Core):
         ]
         super().__init__(config, clock, rules, partitions, locks, parts.router)
         self.timetable = parts.timetable(self)
+        self.sessions = parts.sessions(self)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)

@@ -46,11 +46,19 @@ class Volatile(Protocol):
         """The broker was started again."""
 
 
+class Sessions(Protocol):
+    """Who holds which session, as a fault sees it."""
+
+    def part(self, proc: str) -> None: ...
+    def drop(self, partition: Partition) -> None: ...
+
+
 class Core:
     """One queue, as its parts see it. ``locks``: every locked message by its lock's token."""
 
     timetable: Timetable
     lifetimes: Lifetimes
+    sessions: Any
 
     def __init__(
         self,

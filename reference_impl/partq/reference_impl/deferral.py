@@ -25,6 +25,8 @@ class Deferring(Settling):
         broker = self.broker
         broker.check_has("RCV-10")
         broker.check_alive()
+        if broker.config.requires_session:
+            raise Refused("invalid_operation", "messages are received in a session")
         partition = self.partition_asked(numbers)
         yield HOP
         broker.check_up(partition)

@@ -69,6 +69,7 @@ class Faults:
             for connection in broker.connections:
                 if connection.end == end:
                     connection.cut(self.takes(broker.free.keep_cursors))
+                    broker.sessions.part(connection.proc)
                     if connection.proc == proc and self.takes(broker.free.break_link):
                         connection.broken = LINK[int(broker.clock.random() * len(LINK))]
                     connection.end = (end + 1) % len(broker.front_ends)
@@ -114,6 +115,7 @@ class Faults:
 
     def drop_locks(self, partition: Partition) -> None:
         """End every lock: those whose time was over have counted, the others count, or do not."""
+        self.broker.sessions.drop(partition)
         partition.expire(self.broker.clock.now)
         partition.recover(self.takes(self.broker.free.count_lost_locks))
         if partition.dead_letters is not None:

@@ -132,6 +132,11 @@ class Freedoms:
     commit_settled: float = often(0.5)
     """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""
 
+    # Sessions.
+
+    close_parted: float = later(0.5)
+    """SES-5: the sessions of a client whose connection has ended are closed. (Else: held.)"""
+
     # Scheduling.
 
     activate_late: float = later(0.5)

@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
-from .deferral import Deferring
 from .errors import Refused
 from .freedoms import taken
 from .network import Connection
 from .partition import Partition
+from .sessions import InSessions
 from .store import Stored
 from .transactions import Transaction
 
@@ -34,7 +34,7 @@ class Peek(NamedTuple):
     shown: list[Any]
 
 
-class FrontEnd(Deferring):
+class FrontEnd(InSessions):
     """One of the broker's front ends. ``dead_letters``: the same of the dead-letter queue."""
 
     def __init__(self, broker: Core, turn: int) -> None:
@@ -53,6 +53,7 @@ class FrontEnd(Deferring):
 
     def parted(self, connection: Connection) -> None:
         """A client's connection has ended; its locks stay, or end with it."""
+        self.broker.sessions.part(connection.proc)
         if self.broker.config.connection_ends_locks:
             for token in connection.locks:
                 stored = self.broker.locks.get(token)
@@ -80,6 +81,8 @@ class FrontEnd(Deferring):
             yield deadline
             return []
         broker.check_alive()
+        if broker.config.requires_session and self.dead_letters is not None:
+            raise Refused("invalid_operation", "messages are received in a session")
         if not all(partition.up for partition in self.partitions) and taken(
             broker.free.refuse_receive, self.clock.random
         ):

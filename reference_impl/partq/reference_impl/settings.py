@@ -59,6 +59,7 @@ class Config:
     ``dead_letters_expired``: messages whose time to live has ended are dead-lettered. (Else they vanish.)
     ``duplicate_detection``: a message ID is remembered for the ``duplicate_window``, and its duplicates are
     dropped.
+    ``requires_session``: every message belongs to a session.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -86,6 +87,7 @@ class Config:
     dead_letters_expired: bool = False
     duplicate_detection: bool = False
     duplicate_window: int = 600 * SECOND
+    requires_session: bool = False
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
@@ -94,6 +96,7 @@ class Config:
         if not self.has("RCV-9"):
             self.max_delivery_count = None
         self.duplicate_detection &= self.has("DUP-1")
+        self.requires_session &= self.has("SES-1")
 
     def has(self, rule: str) -> bool:
         """Whether the queue has what that rule of the catalogue is about."""

@@ -138,6 +138,8 @@ class Settling(Sending):
         return shown
 
     def check_renewal(self, stored: Stored, token: str) -> None:
-        """Raises `Refused` where the lock has ended."""
+        """Raises `Refused` where the lock has ended, or is that of a session."""
+        if self.broker.config.requires_session and stored.partition is stored.partition.main:
+            raise Refused("invalid_operation", "the lock is that of a session")
         if not stored.partition.holds(stored, token, self.clock.now):
             raise Refused("lock_lost", "the lock has ended")

@@ -40,6 +40,16 @@ def _without(field: str, ops: tuple[str, ...] | None) -> Stripping:
     return strip
 
 
+def _without_ends(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """No answer shows until when a lock on a session lasts."""
+    return tuple(
+        structs.replace(r, args={name: value for name, value in r.args.items() if name != "locked_until"})
+        if "locked_until" in r.args
+        else r
+        for r in records
+    )
+
+
 def _without_peeks(records: tuple[Record, ...]) -> tuple[Record, ...]:
     return tuple(record for record in records if record.op != "peek")
 
@@ -96,6 +106,7 @@ def _polled(period: int) -> Stripping:
 STRIPPINGS: Final[dict[str, Stripping]] = {
     **{f"{field}{where}": _without(field, ops) for field in FIELDS for where, ops in SHOWN_BY.items()},
     "seq of schedules": _without("seq", ("schedule",)),
+    "ends of sessions": _without_ends,
     "peeks": _without_peeks,
     "faults touching": _touching,
     "faults widened": _widened,

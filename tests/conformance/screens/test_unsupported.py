@@ -26,11 +26,26 @@ from partq.model.profiles import SECOND, Entity
 FLAT: dict[str, Any] = {"profile": "azure-flat"}
 
 
-# Operations that are not followed.
+# Entities with sessions, and operations that are not followed.
+
+
+def test_where_there_are_sessions_screens_leave_what_these_explain_to_the_judge() -> None:
+    plain, in_session = (
+        "p send m1 session=s\nq receive 1 -> m1#1 lock=a count=0\nr receive 1 -> m1#1 lock=b count=0",
+        "p send m1 -> error invalid_operation\nq receive 1 -> error invalid_operation",
+    )
+    assert inspected(plain, **FLAT).findings.keys() == {"RCV-6"}
+    assert inspected(in_session, **FLAT).findings.keys() == {"KEY-9"}
+    for text in (plain, in_session):
+        said = inspected(text, **FLAT, requires_session=True)
+        assert not (said.findings or said.open or said.candidates)
+
 
 LOCKED = "p send m1\np receive 1 -> m1#1 lock=l count=0 until=30s\n"
 AMID = {
     "accept_session": ("p accept_session s", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
+    "receive_session": ("p receive_session s 1", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
+    "renew_session": ("p renew_session s", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
     "close_session": ("p close_session s", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
     "receive_deferred": ("p receive_deferred 1 -> unknown", "q receive 1 -> m1#1 lock=k count=0", "RCV-6"),
     "update": ("p update", "env advance 40s\np complete l", "RCV-8"),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
-from partq.model.messages import Delivery, Message
+from partq.model.messages import Delivery, Message, Session
 from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
@@ -142,6 +142,26 @@ class Client:
     ) -> Sequence[Delivery]:
         """Up to ``max_messages`` without locking, from the number on, or on from this client's own cursor.
         ``entity``: as of a receive; each has a cursor of its own."""
+        raise Rejected("unsupported")
+
+    def accept_session(self, *, session_id: str | None = None, timeout: float = 1.0) -> Session:
+        """Lock this session, or (None) the next that has messages and is not locked. Raises
+        ``Rejected("session_locked")`` for one that is, and, where there is no next one, within the
+        ``timeout``, ``Rejected("timeout")``."""
+        raise Rejected("unsupported")
+
+    def receive_session(
+        self, session_id: str, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+    ) -> Sequence[Delivery]:
+        """As `receive`, messages of a session that this client has accepted."""
+        raise Rejected("unsupported")
+
+    def renew_session(self, session_id: str) -> Session | None:
+        """Restart the clock of the lock on the session. Answers its new end, or nothing."""
+        raise Rejected("unsupported")
+
+    def close_session(self, session_id: str) -> None:
+        """Give the session back, with the messages of it that are locked."""
         raise Rejected("unsupported")
 
     def begin(self, txn: str) -> None:

@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import (
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, Session
 from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SWITCHED
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
@@ -99,6 +99,17 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
         args.get("timeout", RECEIVE_TIMEOUT),
         args.get("flow"),
     ),
+    "accept_session": lambda end, connection, args: end.accept_session(
+        connection, args.get("session_id"), args.get("timeout", RECEIVE_TIMEOUT)
+    ),
+    "receive_session": lambda end, connection, args: end.receive_session(
+        connection,
+        args["session_id"],
+        args["max"],
+        args.get("mode") == "receive_and_delete",
+        args.get("timeout", RECEIVE_TIMEOUT),
+    ),
+    "renew_session": lambda end, connection, args: end.renew_session(connection, args["session_id"]),
     **{op: _settle(op) for op in SETTLEMENTS},
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
     "begin": lambda end, _, args: end.begin(args["txn"]),
@@ -263,7 +274,14 @@ class LiveClient(Client):
         self._flow = None
         self._ask("disconnect")
 
-    def _ask(self, op: str, **args: Any) -> Sequence[Delivery]:
+    def accept_session(self, *, session_id: str | None = None, timeout: float = 1.0) -> Session:
+        given = recorded("accept_session", (), {"session_id": session_id, "timeout": timeout})
+        return Session(*self._ask("accept_session", **given)[0])
+
+    def renew_session(self, session_id: str) -> Session | None:
+        return Session(*self._ask("renew_session", session_id=session_id)[0])
+
+    def _ask(self, op: str, **args: Any) -> Sequence[Any]:
         broker = self._broker
         if op in broker.lacks():
             raise Rejected("unsupported")

@@ -20,8 +20,8 @@ from partq.conformance.adapters.raised import place
 from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, read_deliveries
-from partq.conformance.workload.operations.record import Args
-from partq.model.messages import Delivery
+from partq.conformance.workload.operations.record import Args, answered
+from partq.model.messages import Delivery, Session
 from partq.model.operations import ERRORS, OPS, Outcome
 from partq.model.profiles import SECOND, Entity
 
@@ -75,7 +75,10 @@ def operate(connect: Callable[[], Client], op: str, args: Args, now: Callable[[]
     except BaseException as error:
         return _raised(error)
     try:
-        messages = deliveries(op, ask(client, op, args))
+        answer = ask(client, op, args)
+        if OPS[op].tells:
+            return CallResult(args=_with_answer(op, args, answer))
+        messages = deliveries(op, answer)
         return CallResult(messages=messages, problem=_other_clock(messages, now()))
     except BaseException as error:
         return _raised(error)
@@ -126,6 +129,13 @@ def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
             raise InvalidAnswer(f"{op} answered a {type(delivery).__name__} where a Delivery belongs")
     plain = [_plain(delivery) for delivery in answer]
     return _read(op, read_deliveries, plain)
+
+
+def _with_answer(op: str, args: Args, answer: object) -> Args:
+    """The arguments with those that the answer gives. Raises `InvalidAnswer`."""
+    if not isinstance(answer, Session) and (answer is not None or OPS[op].answers):
+        raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no Session")
+    return {**args, **_read(op, partial(read_args, op), answered(op, args, answer))}
 
 
 def event_args(op: str, answer: object) -> Args:

@@ -74,6 +74,7 @@ Emptied = tuple[Args, ...]
 """The arguments of the events that tell what was found empty."""
 Emptying = Generator[Step, StepResult | None, Emptied]
 Taking = Generator[Step, StepResult | None, set[str]]
+Receiving = Generator[Step, StepResult | None, tuple[set[str], int]]
 
 
 class Leftover(NamedTuple):
@@ -84,6 +85,15 @@ class Leftover(NamedTuple):
     state: str
     take: Callable[[], Taking] | None = None
     waits: bool = False
+
+
+class Emptier(NamedTuple):
+    """How a drain receives from an entity that has ``chosen`` something so: by these steps, given how long
+    one waits (ns), how many in vain are enough, and how many there may be. Their value: which messages came,
+    and how many steps are left."""
+
+    chosen: Callable[[Entity], bool]
+    receive: Callable[[int, int, int], Receiving]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +261,16 @@ def _empty(plan: DrainPlan, of: Args = MAIN) -> Drain:
     return False
 
 
-def _receive_all(
-    plan: DrainPlan, budget: int, of: Args
-) -> Generator[Step, StepResult | None, tuple[set[str], int]]:
+@cache
+def _emptiers() -> tuple[Emptier, ...]:
+    return tuple(given("programs", "EMPTYING").values())
+
+
+def _receive_all(plan: DrainPlan, budget: int, of: Args) -> Receiving:
     """Receive until nothing comes. Which messages came, and what is left of the budget of receives."""
+    other = next((one for one in _emptiers() if one.chosen(plan.entity)), None)
+    if other is not None and of == MAIN:
+        return (yield from other.receive(plan.patience, plan.quiet, budget))
     mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1

@@ -26,10 +26,10 @@ from partq.conformance.execution.drain import (
 from partq.conformance.execution.guide import Guide
 from partq.conformance.history import Header, History, Record, collector
 from partq.conformance.history.entities import addressed
-from partq.conformance.workload.operations.record import Args
+from partq.conformance.workload.operations.record import Args, answered
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
-from partq.model.operations import CLOCK, DRAINED, ENV, Outcome
+from partq.model.operations import CLOCK, DRAINED, ENV, OPS, Outcome
 from partq.model.profiles import SECOND, profile
 
 ENTITY: Final = "queue"
@@ -193,6 +193,9 @@ class _SimulatedRun:
         else:
             outcome, error, shown = yield from self.stage.operate(client.connection, op, args)
         messages = tuple(shown)
+        if messages and OPS[op].tells:
+            (answer,), messages = messages, ()
+            args = own = answered(op, own, answer)
         clock.now = ended = clock.now + 1
         records[i] = Record(i, proc, op, entity, called, ended, own, outcome, error, messages)
         client.script.absorb(op, args, outcome, error, messages)

@@ -241,6 +241,10 @@ class Facts:
         self._on_receive(record)
         self.receives.pop()  # its messages count, not what it might have answered
 
+    def _on_in_session(self, record: Record) -> None:
+        self._on_unfollowed(record)
+        self._on_receive(record)
+
     def _on_receive(self, record: Record) -> None:
         self.receives.append(record)
         if not record.messages:
@@ -370,6 +374,7 @@ _HANDLERS: Final = {
     "cancel_scheduled": Facts._on_cancel,
     "receive": Facts._on_receive,
     "receive_deferred": Facts._on_deferred,
+    "receive_session": Facts._on_in_session,
     "peek": Facts._on_peek,
     **dict.fromkeys(SETTLEMENTS, Facts._on_settle),
     "renew_lock": Facts._on_renew,
@@ -383,8 +388,6 @@ _HANDLERS: Final = {
     ),
     **dict.fromkeys(("partition_up", "broker_start"), Facts._on_repair),
     "drained": Facts._on_drained,
-    **dict.fromkeys(
-        ("accept_session", "close_session", "create", "update", "delete", "add_rule", "remove_rule"),
-        Facts._on_unfollowed,
-    ),
+    **dict.fromkeys(("accept_session", "renew_session", "close_session"), Facts._on_unfollowed),
+    **dict.fromkeys(("create", "update", "delete", "add_rule", "remove_rule"), Facts._on_unfollowed),
 }

@@ -10,6 +10,7 @@
     p1 send m4 ...                                      # called here ...
     p2 receive 1 delete             -> m2#2.0
     p2 receive 1 dead               -> m5#3.9 reason=poison   # of the dead-letter queue
+    p1 accept_session s1 next until=30s                 # the next session: s1 was the answer
     p1 -> unknown timeout                               # ... and returned here: the two overlap
     env partition_down 3
     env advance 30s
@@ -85,7 +86,7 @@ def history(
 
 
 _WHEN: Final = re.compile(r"@([\w.]+)(-([\w.]*))?")
-_ALIASES: Final = {"from": "from_seq", "session": "session_id"}
+_ALIASES: Final = {"from": "from_seq", "session": "session_id", "until": "locked_until"}
 
 
 class _Call(NamedTuple):
@@ -238,7 +239,10 @@ def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
     for word in words:
         key, equals, value = word.partition("=") if "=" in word.split('"')[0] else (word, "", "")
         name = _ALIASES.get(key, key)
-        if equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
+        flag = name in spec.args and spec.args[name].kind is Kind.FLAG
+        if flag and not equals:
+            _put(args, name, True)
+        elif equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
             _put(args, name, _value(name, spec.args[name].kind, [unquoted(value)], family))
         else:
             bare.append(word)
@@ -279,7 +283,7 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
     if kind is Kind.INT:
         return whole_number(words[0])
-    if kind is Kind.NS:
+    if kind is Kind.NS or kind is Kind.TIME:
         return time(words[0])
     if kind is Kind.SEQ:
         return number(words[0], family)

@@ -112,12 +112,14 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
             yield _word(value, arg.kind, family)
         elif (name, value) in _WORDS:
             named.append(_WORDS[name, value])
+        elif arg.kind is Kind.FLAG:
+            named += [name] if value else []
         else:
             named.append(f"{_ALIASES.get(name, name)}={_word(value, arg.kind, family)}")
     yield from named
 
 
-_ALIASES: Final = {"from_seq": "from"}
+_ALIASES: Final = {"from_seq": "from", "session_id": "session", "locked_until": "until"}
 _WORDS: Final = {("mode", "receive_and_delete"): "delete", ("entity", DEAD_LETTER): "dead"}
 
 
@@ -164,7 +166,7 @@ def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterato
 def _word(value: Any, kind: Kind, family: Profile) -> str:
     if kind is Kind.SEQ or kind is Kind.SEQS:
         return _seq(value, family)
-    if kind is Kind.NS:
+    if kind is Kind.NS or kind is Kind.TIME:
         return time_text(value)
     if kind is Kind.OBJECT:
         return json.dumps(value)

@@ -102,7 +102,10 @@ def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str
 
 
 def _of_answer(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
-    return _entries(_unexplained(state, effect, horizon))
+    messages = _entries(_unexplained(state, effect, horizon))
+    if effect.action.session_id is None:
+        return messages
+    return lambda state: (messages(state), state.sessions)
 
 
 def _unexplained(state: State, effect: Effect, horizon: int) -> set[str]:
@@ -150,7 +153,7 @@ def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]
 def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
     messages = _entries(named_by(effect.action, held))
     txn = effect.action.txn
-    return lambda state: (messages(state), transaction(state, txn))
+    return lambda state: (messages(state), transaction(state, txn), state.sessions)
 
 
 def _of_end(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:

@@ -89,6 +89,11 @@ class Effect(NamedTuple):
     missed: frozenset[str] = frozenset()
 
 
+def without_others(effect: Effect) -> Effect:
+    """The effect in an excerpt, which may lack what made something come next."""
+    return effect._replace(action=effect.action._replace(next=False)) if effect.action.next else effect
+
+
 def effects_of(
     header: Header,
     records: Sequence[Record],

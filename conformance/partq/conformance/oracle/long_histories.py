@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from partq.conformance.history import History
-from partq.conformance.history.entities import ByEntity
+from partq.conformance.history.entities import ByEntity, entity_of
 from partq.conformance.oracle.blame import Blame, blame
 from partq.conformance.oracle.cuts import Cuts, Ids, lateness, spared
 from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, SECONDS, Judged, Judgement, judge
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
+from partq.conformance.oracle.uses import has_excerpts
 
 SHORT: Final = 300
 """Records of the longest history that is judged without excerpts."""
@@ -133,7 +134,8 @@ def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[Hist
 def _by_entity(history: History) -> Iterator[Cuts]:
     everything = ByEntity(history)
     for name in everything.components:
-        yield Cuts(History(history.header, everything.tied(name)))
+        if has_excerpts(entity_of(history.header, name)):
+            yield Cuts(History(history.header, everything.tied(name)))
 
 
 def _near_first(sets: Sequence[Ids], near: Ids) -> Iterable[Ids]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
 from partq.conformance.oracle.copies import copies_of
-from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by, without_others
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
 from partq.model.messages import as_active, births_of, message_id
 from partq.model.operations import Outcome
@@ -44,16 +44,19 @@ def by_message(effects: Sequence[Effect], outages: bool = False) -> Iterator[tup
 
 class _Whole(NamedTuple):
     """What excerpts are made of: the ``effects``, the message that each lock is ``held`` on, by token, and
-    the ``copies`` of each message ID that was sent several times."""
+    the ``copies`` of each message ID that was sent several times. ``everywhere``: outages of any partition
+    matter, as there are sessions."""
 
     effects: Sequence[Effect]
     held: Mapping[str, str]
     copies: Mapping[str, Ids]
+    everywhere: bool
 
     @classmethod
     def of(cls, effects: Sequence[Effect]) -> Self:
         """Index a history."""
-        return cls(effects, held_messages(effects), copies_of(effects))
+        everywhere = any(effect.action.session_id is not None for effect in effects)
+        return cls(effects, held_messages(effects), copies_of(effects), everywhere)
 
 
 def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) -> tuple[Effect, ...]:
@@ -61,7 +64,7 @@ def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) 
     was refused."""
     effects, held = whole.effects, whole.held
     ids, txns = _with_transactions(whole, ids)
-    names = frozenset[int]() if outages else _names(effects, ids)
+    names = frozenset[int]() if outages or whole.everywhere else _names(effects, ids)
     kept = []
     for effect in effects:
         part: Effect | None = effect
@@ -116,7 +119,7 @@ def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     if effect.action.messages and ids.isdisjoint(message.id for message in effect.action.messages):
         return None
     refused = effect.observed.status != Outcome.OK and effect.action.txn is None
-    return None if refused and not effect.doubt & MAYBE else effect
+    return None if refused and not effect.doubt & MAYBE else without_others(effect)
 
 
 def _of_send(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:

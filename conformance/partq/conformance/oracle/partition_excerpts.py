@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by
+from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by, without_others
 from partq.model.messages import message_id
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER, Config, position
@@ -90,7 +90,7 @@ def _excerpt(
     kept: dict[int, Effect] = {}
     for n, (effect, here) in enumerate(zip(effects, places, strict=True)):
         if not here or here & partitions:
-            kept[n] = effect
+            kept[n] = without_others(effect)
         elif n in tried:
             kept[n] = _failed(effect)
     numbers = {n: k for k, n in enumerate(kept)}

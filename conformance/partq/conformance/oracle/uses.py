@@ -22,6 +22,8 @@ class Use(NamedTuple):
     ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
     excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
     times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it.
+    ``asked``: of an entity that has not chosen it nothing is known of what such a record does. ``whole``:
+    there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
     different clients may differ by so many ns; raises `Ambiguous`."""
 
@@ -32,6 +34,8 @@ class Use(NamedTuple):
     spreads: frozenset[str] = frozenset()
     timed: bool = False
     chosen: Callable[[Entity], bool] = lambda entity: False
+    asked: bool = False
+    whole: bool = False
     tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
 
 
@@ -58,6 +62,11 @@ def runs_from_enqueued_times(records: Sequence[Record]) -> bool:
     return any(any(map(one.uses, records)) for one in uses().values() if one.timed)
 
 
+def has_excerpts(entity: Entity) -> bool:
+    """Whether there are excerpts of a long history of the entity."""
+    return not any(one.whole and one.chosen(entity) for one in uses().values())
+
+
 def told_apart(entity: Entity, records: Records, skew: int) -> Records:
     """The records with names of their own for messages that what the entity chooses may confuse. Raises
     `Ambiguous`."""
@@ -69,6 +78,9 @@ def told_apart(entity: Entity, records: Records, skew: int) -> Records:
 
 def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:
     """What the records do, or their entity has, of a mechanism that the profile is silent about, if any."""
+    for one in uses().values():
+        if one.asked and not one.chosen(entity) and any(map(one.uses, records)):
+            return f"{one.what} are not modelled where the entity is not said to have them"
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
     end = end_of(header, records) if silent else 0
     used = (

@@ -39,8 +39,7 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
     **dict.fromkeys(("schedule", "cancel_scheduled"), _TRANSACTIONS),
     **dict.fromkeys(SETTLEMENTS, _TRANSACTIONS | {"RCV-12"}),
     "receive_deferred": frozenset({"RCV-3", "RCV-6", "RCV-9", "PEEK-6"}),
-    "accept_session": _SESSIONS,
-    "close_session": _SESSIONS,
+    **dict.fromkeys(("accept_session", "receive_session", "renew_session", "close_session"), _SESSIONS),
     "add_rule": _FILTERS,
     "remove_rule": _FILTERS,
     **dict.fromkeys(("create", "update", "delete")),
@@ -68,6 +67,9 @@ def left_open(facts: Facts, report: Report) -> Report:
     if is_dead_letters(facts.name):
         report = _without(report, _spoken_of(report) - DEAD_LETTERS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id in DEAD_LETTERS}
+    elif facts.entity.requires_session:
+        report = _without(report, _SESSIONS, {})
+        report.exercised = {id: count for id, count in report.exercised.items() if id not in _SESSIONS}
     if facts.unfollowed and (rules := _spoken_of(report)):
         causes = {rule: cause for rule in rules if (cause := _cause(facts, rule)) is not None}
         seeming = {one.requirement: one for one in report.findings if one.requirement in causes}

@@ -18,7 +18,7 @@ from partq.conformance.workload.operations.table import is_offered
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import PHRASES, SETTINGS, THEMES, WEARS, themes_of
+from partq.conformance.workload.themes import NEEDS, PHRASES, SETTINGS, THEMES, WEARS, themes_of
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -64,7 +64,8 @@ def generate(
     """A program for the profile: equal arguments give equal programs.
 
     ``length`` counts phrases; None: one of `LENGTHS`. ``source`` overrides the seed as the origin of choices
-    (Hypothesis); the seed still orders the interleaving. Steps that ``lacks`` names are left out.
+    (Hypothesis); the seed still orders the interleaving. Steps that ``lacks`` names are left out,
+    and so are themes that need what it names.
     ``lock_duration`` in ns is the entity's, whatever is drawn. ``themes``: of the profile's only these.
     """
     family = profile(profile_name)
@@ -72,7 +73,7 @@ def generate(
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
-    names = [name for name in themes_of(family) if name in themes]
+    names = [name for name in themes_of(family) if name in themes and NEEDS.get(name) not in lacks]
     theme = names[source.below(len(names))]
     entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}))
     if length > LENGTHS[0]:

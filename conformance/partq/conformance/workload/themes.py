@@ -35,6 +35,9 @@ WEARS: Final = frozenset({"locks", *(theme.name for theme in _GIVEN if theme.wea
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {theme.name: theme.settings for theme in _GIVEN}
 """Theme -> what the entities of its programs have."""
 
+NEEDS: Final[Mapping[str, str]] = {theme.name: theme.needs for theme in _GIVEN if theme.needs}
+"""Theme -> the operation without which a broker has no such entities."""
+
 
 def themes_of(family: Profile) -> tuple[str, ...]:
     """The themes of a profile's programs, each as often as it stands here."""

@@ -20,13 +20,15 @@ def weighed(text: str) -> Weights:
 
 class Theme(NamedTuple):
     """What programs about a mechanism do, on profiles that the ``rule`` binds. ``wears``: their entities may
-    allow few deliveries. ``settings``: what their entities have."""
+    allow few deliveries. ``settings``: what their entities have. ``needs``: the operation without which a
+    broker has no such entities."""
 
     name: str
     rule: str
     weights: Weights
     wears: bool = False
     settings: Mapping[str, Any] = {}
+    needs: str = ""
 
 
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)

@@ -61,6 +61,8 @@ def refusals(state: State, action: Action) -> frozenset[str]:
     kinds: frozenset[str] = frozenset()
     found = _named(state, action)
     waiting = [place for place in found if state.parts[place[0]].log[place[1]].status == DEFERRED]
+    if state.cfg.entity.requires_session:
+        kinds |= LOST  # no source says how such a message is received
     if len(waiting) < max(action.max, len(action.about)) or not _in_one_partition(state, action):
         kinds |= LOST
     if state.down and not all(is_up(state, p) for p, _ in found):

@@ -31,7 +31,7 @@ from .norm import (
 )
 
 
-@instead(by_number, "RCV-3", where=lambda cfg: not cfg.profile.flows)
+@instead(by_number, "RCV-3", where=lambda cfg: not (cfg.profile.flows or cfg.entity.requires_session))
 @instead(by_number, "REB-3", where=lambda cfg: cfg.profile.flows)
 def any_order(told: bool, state: State) -> bool:
     """First deliveries follow no numbers."""

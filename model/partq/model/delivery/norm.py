@@ -17,7 +17,7 @@ from ..actions import NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..domains.norm import overtaken
 from ..edits import appeared, with_log, with_part
-from ..locks.norm import Taken, cached, outlived, takings
+from ..locks.norm import Taken, cached, is_fetched, outlived, takings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
@@ -301,7 +301,8 @@ def passed(state: State, entry: Entry, slack: int) -> list[Entry | None]:
         return [entry]
     if not by_number(state) or outlived(state, entry, state.now + slack):
         return [entry]
-    return [cached(state, entry, slack)] if state.cfg.profile.caching_front_ends else []
+    fetched = state.cfg.profile.caching_front_ends and is_fetched(entry)
+    return [cached(state, entry, slack)] if fetched else []
 
 
 @clause("RCV-6", "RCV-13")

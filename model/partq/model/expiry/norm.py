@@ -12,12 +12,12 @@ from ..delivery.norm import demands
 from ..locks.norm import ends_life
 from ..messages import Message
 from ..sequencing.entering import brings, due_of
-from ..state import Entry, State
+from ..state import Config, Entry, State
 
 
 @brings
 @clause("RCV-15")
-def with_its_life(entry: Entry, message: Message) -> Entry:
+def with_its_life(cfg: Config, entry: Entry, message: Message) -> Entry:
     """A message with how long after its enqueued time its time to live ends. That of a scheduled message runs
     from its activation, or from its send: no source settles it."""
     if message.ttl is None:

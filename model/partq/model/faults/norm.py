@@ -50,8 +50,26 @@ def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 
+Strikes = Callable[[State, int | None, str | None], State]
+
+_strikes: Final[list[Strikes]] = []
+
+
+def strikes(function: Strikes) -> Strikes:
+    """Mark what else a fault may do: of that partition, or to the connection of that client, or of any."""
+    _strikes.append(function)
+    return function
+
+
+def _struck(state: State, p: int | None, victim: str | None = None) -> State:
+    for strike in _strikes:
+        state = strike(state, p, victim)
+    return state
+
+
 def shake(state: State, p: int) -> State:
     """The state in which locks on that partition's messages may have ended."""
+    state = _struck(state, p)
     part = state.parts[p]
     if not part.log:
         return state
@@ -105,7 +123,8 @@ def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     """The front end of a client is lost: its next call may fail. Which other clients it served is not known:
     the cursor and the transaction of any may be gone."""
     victim = action.victim or action.proc
-    for after in ending(_cursors_loosened(_disturbed(state, victim)), lambda txn: True):
+    struck_too = _struck(state, None)
+    for after in ending(_cursors_loosened(_disturbed(struck_too, victim)), lambda txn: True):
         for gone in rebalancing.lost(after, victim, action.slack):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
 
@@ -124,6 +143,7 @@ def reconnect(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def _disturbed(state: State, victim: str) -> State:
+    state = _struck(state, None, victim)
     after = with_client(state, _loosened(client(state, victim))._replace(shaky=True))
     if state.cfg.profile.caching_front_ends:
         after = _given_up(after)

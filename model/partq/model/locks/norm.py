@@ -200,6 +200,13 @@ def run_out(state: State, entry: Entry, lock: Lock) -> list[Entry | None]:
     return [timed_out(state, entry, lock)]
 
 
+@clause("RCV-5")
+def is_fetched(entry: Entry) -> bool:
+    """Whether a front end may fetch the message before a client asks: not what rests elsewhere, or belongs to
+    a session."""
+    return not (entry.rest or entry.session)
+
+
 @clause("RCV-5", "RCV-13")
 def cached(state: State, entry: Entry, slack: int) -> Entry:
     """The message in a front end's cache, fetched now at the latest."""
@@ -220,7 +227,7 @@ def struck(state: State, entry: Entry) -> Entry:
     if not STATUSES[entry.status].struck:
         return entry
     if lock is None:
-        return entry._replace(upsets=upsets) if hindsight else entry
+        return entry._replace(upsets=upsets) if hindsight and is_fetched(entry) else entry
     since = state.now if hindsight and entry.status == LOCKED and not lock.shaken else entry.since
     return entry._replace(since=since, upsets=upsets, lock=lock._replace(shaken=True))
 
@@ -243,8 +250,7 @@ def parting(state: State, entry: Entry, tries: int) -> Entry | None:
 
 
 def freed(state: State, entry: Entry, tries: int, since: int, upsets: int, owed: int = COUNTED) -> Entry:
-    """The message free again, with this count and what may have happened to it unseen. No front end fetches
-    what rests elsewhere."""
+    """The message free again, with this count and what may have happened to it unseen."""
     status = entry.rest or (FRESH if state.cfg.profile.flows else BACK)
-    when = (FOREVER if entry.rest else since) if state.cfg.hindsight else 0
+    when = (since if is_fetched(entry) else FOREVER) if state.cfg.hindsight else 0
     return unlocked(entry, status, tries, when, upsets, owed)

@@ -7,7 +7,7 @@ here knows how messages are received.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, permutations
 from typing import Final
@@ -46,10 +46,23 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, after
 
 
+Demand = Callable[[Config, Message], bool]
+
+_demands: Final[list[Demand]] = []
+
+
+def demands(function: Demand) -> Demand:
+    """Mark what a mechanism demands of every message that is sent to such an entity."""
+    _demands.append(function)
+    return function
+
+
 @point("KEY-3", "KEY-5", "KEY-7")
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
+    if not all(fits(cfg, message) for fits in _demands for message in messages):
+        return _REFUSED
     if cfg.profile.key_rule is KeyRule.USER_PROPERTY:
         return _ACCEPTED
     if any(map(conflicting, messages)):
@@ -336,7 +349,7 @@ def store(
         for number, part, after in assign(ready, p, seq, strict):
             enqueued = stamp(ready, part, send.slack, begun)
             entry = Entry(number, id, FRESH, 0, since, 0, None, enqueued, key=key)
-            stored = timed(state.cfg, entered(part, as_sent(entry, message)), number, at)
+            stored = timed(state.cfg, entered(part, as_sent(state.cfg, entry, message)), number, at)
             if stored is not None:
                 yield with_part(after, p, stored)
 

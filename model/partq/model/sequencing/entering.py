@@ -18,7 +18,7 @@ from .norm import burn
 
 T = TypeVar("T")
 
-Brings = Callable[[Entry, Message], Entry]
+Brings = Callable[[Config, Entry, Message], Entry]
 Kept = tuple[State, tuple[int, ...]]
 """Which messages of a send are stored, by their place in it, and the state that knows it."""
 Screens = Callable[[State, Action, Sequence[int], Sequence[Delivery | None]], Iterator[Kept]]
@@ -30,8 +30,7 @@ _ends: Final[list[tuple[Callable[[Config], bool], Ends]]] = []
 
 
 def brings(function: Brings) -> Brings:
-    """Mark what a mechanism makes of a message that is stored, if its sender asked for it: something that
-    runs from the enqueued time."""
+    """Mark what a mechanism makes of a message that is stored, if its sender asked for it."""
     _brings.append(function)
     return function
 
@@ -81,23 +80,23 @@ def _in_force(marked: Sequence[tuple[Callable[[Config], bool], T]], cfg: Config)
 
 
 @clause("SCH-1", "SCH-2")
-def as_sent(entry: Entry, message: Message) -> Entry:
+def as_sent(cfg: Config, entry: Entry, message: Message) -> Entry:
     """The message as it is stored; a scheduled one waits for its time."""
-    born = _with_what_it_brings(entry, message)
+    born = _with_what_it_brings(cfg, entry, message)
     due = due_of(message)
     if not due:
         return born
-    return born._replace(status=SCHEDULED, since=FOREVER, due=due, at=None if born is entry else born.at)
+    return born._replace(status=SCHEDULED, since=FOREVER, due=due, at=None if born.life is None else born.at)
 
 
-def reserved(message: Message) -> Entry:
+def reserved(cfg: Config, message: Message) -> Entry:
     """What is stored of a message that waits for a commit, but for its number and time."""
-    return _with_what_it_brings(Entry(-1, message.id, RESERVED, due=due_of(message)), message)
+    return _with_what_it_brings(cfg, Entry(-1, message.id, RESERVED, due=due_of(message)), message)
 
 
-def _with_what_it_brings(entry: Entry, message: Message) -> Entry:
+def _with_what_it_brings(cfg: Config, entry: Entry, message: Message) -> Entry:
     for bring in _brings:
-        entry = bring(entry, message)
+        entry = bring(cfg, entry, message)
     return entry
 
 

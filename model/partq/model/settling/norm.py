@@ -13,7 +13,7 @@ from typing import Final
 from ..actions import INVALID, LOST, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
 from ..edits import appeared, put, with_entry, with_part
-from ..locks.norm import cached, ended, freed, parting, raised, returned, run_out
+from ..locks.norm import cached, ended, freed, is_fetched, parting, raised, returned, run_out
 from ..messages import Delivery
 from ..operations import SETTLEMENTS, UNAVAILABLE, Outcome
 from ..sequencing.norm import as_shown, home
@@ -302,7 +302,7 @@ def _exhaust(state: State, part: Part, entry: Entry) -> Moved:
 
 @clause("RCV-5")
 def _prefetch(state: State, part: Part, entry: Entry) -> Moved:
-    if not state.cfg.profile.caching_front_ends or entry.status != FRESH:
+    if not state.cfg.profile.caching_front_ends or entry.status != FRESH or not is_fetched(entry):
         return ()
     first = next(e for e in part.log if e.status == FRESH)
     return (cached(state, entry, 0),) if entry is first else ()

@@ -51,7 +51,7 @@ def _revealed(state: State, send: Pending, name: str, slack: int) -> State:
     assert index is not None
     entry = state.parts[p].log[index]
     at = entry.at and (entry.at[0], max(entry.at[0], min(entry.at[1], state.now + slack)))
-    since = FOREVER if entry.due else state.now if state.cfg.hindsight else 0
+    since = FOREVER if entry.due or entry.session else state.now if state.cfg.hindsight else 0
     if not state.cfg.lag:
         return put(state, p, index, entry._replace(status=once_visible(entry), at=at, since=since))
     return put(state, p, index, entry._replace(status=LAGGING, at=at, since=since, group=name))

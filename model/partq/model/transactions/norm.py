@@ -101,8 +101,10 @@ def _answered(state: State, txn: Txn, action: Action, seen: Observed | None) -> 
 @clause("TXN-1", "KEY-3", "KEY-7")
 def is_unfit(state: State, action: Action) -> bool:
     """Whether a send may be refused as no part of any transaction: for its keys, or as it has none."""
-    keyless = any(key_of(state.cfg, m) is None for m in action.messages)
-    return state.cfg.profile.partitioned and (keyless or True in refusals(state, action.messages))
+    verdicts = refusals(state, action.messages)
+    if not state.cfg.profile.partitioned:
+        return False not in verdicts
+    return True in verdicts or any(key_of(state.cfg, m) is None for m in action.messages)
 
 
 @clause("TXN-1", "KEY-3", "KEY-7")
@@ -172,7 +174,7 @@ def _pending(
     others = [(n, hint) for n, hint in enumerate(hints) if hint is None or hint.seq is None]
     since = state.now - action.early if state.cfg.timed else 0
     sends = tuple(
-        Pending(message.id, places[n], None, since, hint and hint.seq, reserved(message))
+        Pending(message.id, places[n], None, since, hint and hint.seq, reserved(state.cfg, message))
         for n, hint in (*known, *others)
         for message in (action.messages[n],)
     )

@@ -154,15 +154,17 @@ def _has_one_key(facts: Facts, record: Record) -> bool:
 
 def _plain_send(facts: Facts, record: Record) -> bool:
     """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
-    nothing is down (ROUTE-5)."""
+    nothing is down (ROUTE-5). Where there are sessions, it is of one (SES-3)."""
     messages = record.args["messages"]
+    if facts.entity.requires_session and any(message.session_id is None for message in messages):
+        return False
     alone = len(messages) == 1 and "txn" not in record.args and len(facts.by_id[messages[0].id]) == 1
     return alone and _has_one_key(facts, record) and facts.derive(Outages).quiet(*span(record))
 
 
 def _receive(facts: Facts, record: Record) -> bool:
-    """With flows, its flow is bound."""
-    return "session" not in record.args and (not facts.profile.flows or _bound(facts, record))
+    """With flows, its flow is bound. Where there are sessions, nothing is received outside of one."""
+    return not facts.entity.requires_session and (not facts.profile.flows or _bound(facts, record))
 
 
 def _peek(facts: Facts, record: Record) -> bool:

@@ -9,9 +9,15 @@ from typing import Any, NamedTuple, Protocol
 
 from partq.model.actions import Action
 from partq.model.messages import Delivery, Message
-from partq.model.operations import Arg
+from partq.model.operations import OPS, Arg
 
 Args = Mapping[str, Any]
+
+
+def answered(op: str, args: Args, answer: object) -> dict[str, Any]:
+    """The arguments of the operation, with those that its answer gives."""
+    given = {name: getattr(answer, name, None) for name in OPS[op].tells}
+    return {**args, **{name: value for name, value in given.items() if value is not None}}
 
 
 class Told(NamedTuple):
@@ -28,8 +34,8 @@ class Holdings:
     """What one client of a running program holds: locks (``held``; ``ended``; ``enlisted``: settled in its
     open transaction; ``apart``: of other entities), ``numbers`` of their messages; numbers it has ``seen``,
     those that its last peek ``showed`` in a state, by state, and those that it ``kept`` of what it did, by
-    operation; its transaction, its flows. ``most_flows``: so many at a time. ``now``: when it takes its next
-    step, ns.
+    operation; its transaction, its flows, its ``sessions`` and those that it held before. ``most_flows``: so
+    many at a time. ``now``: when it takes its next step, ns.
     """
 
     proc: str
@@ -48,6 +54,8 @@ class Holdings:
     showed: dict[str, list[int]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     apart: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    sessions: list[str] = field(default_factory=list)
+    sessions_lost: list[str] = field(default_factory=list)
 
     def locks_of(self, args: Args) -> list[str]:
         """Those that it holds of the entity that the arguments ask."""

@@ -1,0 +1,86 @@
+"""Sessions in a history, and what exercises their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.history import Record
+from partq.conformance.oracle.uses import Use
+from partq.conformance.screens.protocol import Exercise
+from partq.model.operations import Outcome
+from partq.model.profiles import Entity
+
+_ACCEPTS: Final = "accept_session"
+_CLOSES: Final = "close_session"
+_RECEIVES: Final = "receive_session"
+_OPERATIONS: Final = frozenset({_ACCEPTS, _RECEIVES, _CLOSES, "renew_session"})
+
+
+def _is_chosen(entity: Entity) -> bool:
+    return entity.requires_session
+
+
+def _in_session(record: Record, end: int = 0) -> bool:
+    return record.op in _OPERATIONS
+
+
+USE: Final = Use(
+    uses=_in_session,
+    rule="SES-1",
+    what="sessions",
+    matters=_in_session,
+    chosen=_is_chosen,
+    asked=True,
+    whole=True,
+)
+
+
+def _where_required(count: Callable[[Facts], int]) -> Callable[[Facts], int]:
+    return lambda facts: count(facts) if _is_chosen(facts.entity) else 0
+
+
+@_where_required
+def _received(facts: Facts) -> int:
+    """Each message that was received in a session."""
+    return sum(len(record.messages) for record in facts.records if record.op == _RECEIVES)
+
+
+@_where_required
+def _without(facts: Facts) -> int:
+    """Each send of a message without a session ID."""
+    sent = (record.args.get("messages", ()) for record in facts.records)
+    return sum(any(message.session_id is None for message in messages) for messages in sent)
+
+
+@_where_required
+def _in_vain(facts: Facts) -> int:
+    """Each accept that was refused as the session is held, or as there is none."""
+    accepts = (record for record in facts.records if record.op == _ACCEPTS)
+    return sum(record.outcome == Outcome.ERROR for record in accepts)
+
+
+@_where_required
+def _given_back(facts: Facts) -> int:
+    """Each end of a lock with messages of its session locked: by a close, or, as another accept shows, by
+    time."""
+    held: dict[str, int] = {}
+    ends = 0
+    for record in facts.records:
+        session = record.args.get("session_id", "")
+        if record.outcome != Outcome.OK or not session:
+            continue
+        if record.op in (_ACCEPTS, _CLOSES):
+            ends += held.pop(session, 0) > 0
+        else:
+            held[session] = held.get(session, 0) + sum(one.lock is not None for one in record.messages)
+    return ends
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "SES-1": Exercise(_received, (_ACCEPTS, _RECEIVES), judged=True),
+    "SES-3": Exercise(_without, (_ACCEPTS, "send"), judged=True),
+    "SES-4": Exercise(_in_vain, (_ACCEPTS,), judged=True),
+    "SES-5": Exercise(_given_back, (_ACCEPTS, _CLOSES), judged=True),
+}

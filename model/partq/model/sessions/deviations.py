@@ -1,0 +1,115 @@
+"""How a broker breaks the rules on sessions (SES)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..actions import Action, Observed
+from ..delivery import norm as delivery
+from ..delivery.norm import by_number
+from ..departures import beyond, instead
+from ..edits import put
+from ..locks.norm import ended, freed
+from ..messages import Message
+from ..routing.norm import refusals
+from ..state import Entry, SessionLock, State, entries
+from .norm import (
+    Steps,
+    available,
+    belongs,
+    delivered,
+    given_back,
+    has_ended,
+    has_sessions,
+    is_of_a_session,
+    lock_on,
+    may_have_ended,
+    outside,
+    receive,
+)
+
+
+@beyond(receive, "SES-1", where=has_sessions)
+def received_by_another(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A client receives messages of a session that it does not hold."""
+    if seen is not None and seen.messages and lock_on(state, action.session_id, action.proc) is None:
+        lock = lock_on(state, action.session_id)
+        as_holder = action if lock is None else action._replace(proc=lock.holder)
+        yield from delivered(state, as_holder, seen, lock)
+
+
+@beyond(outside, "SES-1", where=has_sessions)
+def received_in_none(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A client receives messages without having accepted their session."""
+    if seen is not None and seen.messages:
+        yield from delivery.receive(state, action, seen)
+
+
+@beyond(outside, "SES-3", where=has_sessions)
+def received_without_session(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message without a session is received by anyone."""
+    if seen is not None and seen.messages and any(_is_loose(state, one.id) for one in seen.messages):
+        yield from delivery.receive(state, action, seen)
+
+
+def _is_loose(state: State, id: str) -> bool:
+    return any(entry.id == id and not entry.session for _, entry in entries(state))
+
+
+@beyond(belongs, "SES-1", where=has_sessions)
+def of_another_session(state: State, entry: Entry, action: Action) -> bool:
+    """A receive delivers messages of other sessions."""
+    return True
+
+
+@instead(by_number, "SES-1", where=has_sessions)
+def in_any_order(told: bool, state: State) -> bool:
+    """The messages of a session come in any order."""
+    return False
+
+
+@beyond(refusals, "SES-3", where=has_sessions)
+def taken_without_session(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
+    """A message without a session ID is accepted."""
+    lacking = any(not is_of_a_session(state.cfg, message) for message in messages)
+    return frozenset({False}) if lacking else frozenset()
+
+
+@beyond(available, "SES-4", where=has_sessions)
+def held_twice(state: State, action: Action) -> Iterator[State]:
+    """A session that is held is accepted: both clients hold it, or it is taken from the first, with the
+    messages that it has locked or without."""
+    lock = lock_on(state, action.session_id)
+    if lock is not None:
+        yield state
+        taken = state._replace(sessions=tuple(other for other in state.sessions if other != lock))
+        yield taken
+        for p, entry in list(entries(state)):
+            if entry.session == lock.session and entry.lock is not None:
+                back = freed(state, entry, entry.tries, state.now, 1)
+                taken = put(taken, p, taken.parts[p].log.index(entry), back)
+        yield taken
+
+
+@beyond(may_have_ended, "SES-5", where=has_sessions)
+def ended_at_any_time(state: State, lock: SessionLock, reach: int) -> bool:
+    """The lock on a session ends early."""
+    return True
+
+
+@instead(has_ended, "SES-5", where=has_sessions)
+def never_ended(told: bool, state: State, lock: SessionLock) -> bool:
+    """The lock on a session does not end."""
+    return False
+
+
+@beyond(ended, "SES-5", where=has_sessions)
+def ended_otherwise(state: State, entry: Entry, reach: int) -> list[Entry | None]:
+    """The lock on a session's message ends at any time, counted or not."""
+    return [freed(state, entry, entry.tries, state.now, 1)] if entry.session else []
+
+
+@beyond(given_back, "SES-5", where=has_sessions)
+def closed_otherwise(state: State, entry: Entry) -> list[Entry | None]:
+    """A message of a session that is closed is counted as a failed delivery, or stays locked."""
+    return [freed(state, entry, entry.tries, state.now, 1), entry]

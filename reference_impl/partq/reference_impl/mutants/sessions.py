@@ -1,0 +1,106 @@
+"""Defects in sessions (SES): who may accept one and receive of it, in which order, and how its lock ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import Refused
+from ..frontend import FrontEnd
+from ..partition import Partition
+from ..sessions import Held, SessionLocks
+from ..store import Content, Stored
+from .registry import defect
+
+
+@defect("SES-1", "receiver")
+def anyone_receives(self: SessionLocks, name: str, proc: str) -> Held:
+    """Any client receives messages of a session that another one holds."""
+    return self.holder(name) or SessionLocks.receiver(self, name, proc)
+
+
+@defect("SES-1", "choose", profile="azure-flat")
+def newest_of_the_session_first(self: SessionLocks, partition: Partition, name: str) -> list[Stored]:
+    """The messages of a session are delivered in the reverse order."""
+    return SessionLocks.choose(self, partition, name)[::-1]
+
+
+@defect("SES-1", "choose", profile="azure-standard")
+def other_sessions_too(self: SessionLocks, partition: Partition, name: str) -> list[Stored]:
+    """Where the messages of a session end, those of the partition's other sessions follow."""
+    own = SessionLocks.choose(self, partition, name)
+    return own + [one for one in partition.waiting() if one not in own]
+
+
+@defect("SES-3", "check_sessions")
+def stored_without_a_session(self: FrontEnd, contents: Sequence[Content]) -> None:
+    """A message without a session ID is stored."""
+
+
+@defect("SES-3", "check_sessions", profile="azure-flat")
+def batch_checked_by_its_first(self: FrontEnd, contents: Sequence[Content]) -> None:
+    """Only the first message of a request needs a session ID."""
+    FrontEnd.check_sessions(self, contents[:1])
+
+
+@defect("SES-4", "grant")
+def held_session_accepted(self: SessionLocks, name: str, proc: str) -> Held:
+    """A session that another client holds is accepted: it is the second one's then."""
+    self.held.pop(name, None)
+    return SessionLocks.grant(self, name, proc)
+
+
+@defect("SES-4", profile="azure-standard")
+class EmptySessionIsNext(SessionLocks):
+    """Where no session is available the next one is the last that was given back, which may be empty."""
+
+    last: str | None = None
+
+    def close(self, held: Held) -> None:
+        super().close(held)
+        self.last = held.name
+
+    def available(self) -> list[str]:
+        found = super().available()
+        if not found and self.last is not None and self.holder(self.last) is None:
+            return [self.last]
+        return found
+
+
+@defect("SES-5", "expire")
+def session_expiry_not_counted(self: SessionLocks, held: Held) -> None:
+    """The messages of a session whose lock runs out come again with the count that they had."""
+    for stored in self.locked(held.name):
+        stored.partition.release(stored)
+
+
+@defect("SES-5", "give_back", profile="azure-flat")
+def close_counts(self: SessionLocks, stored: Stored) -> None:
+    """Each message that is locked when its session is closed is one more failed delivery."""
+    stored.partition.abandon(stored)
+
+
+@defect("SES-5", "give_back", profile="azure-standard")
+def close_keeps_messages_locked(self: SessionLocks, stored: Stored) -> None:
+    """Messages stay locked when their session is closed, until the time of their locks."""
+
+
+@defect("SES-5", "has_ended")
+def sessions_overstay(self: SessionLocks, held: Held) -> bool:
+    """A session is held for twice as long as its lock lasts, its messages are not."""
+    return held.until + self.broker.config.lock_duration <= self.broker.clock.now
+
+
+@defect("SES-5", "renew", profile="azure-flat")
+def renewal_leaves_messages(self: SessionLocks, held: Held) -> Held:
+    """A renewal keeps the session, and not the locks on its messages."""
+    self.held[held.name] = held = held._replace(until=self.end_of_lock())
+    return held
+
+
+@defect("KEY-9", "grant", profile="azure-standard")
+def one_session_for_each_client(self: SessionLocks, name: str, proc: str) -> Held:
+    """A client that holds a session is refused another one."""
+    self.end_overdue()
+    if any(held.proc == proc for held in self.held.values()):
+        raise Refused("invalid_operation", "the client holds a session")
+    return SessionLocks.grant(self, name, proc)
