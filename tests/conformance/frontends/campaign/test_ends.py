@@ -217,7 +217,7 @@ def test_the_rate_at_the_end_is_the_last_that_was_shown(folder: Path) -> None:
     plan = Plan(even("canned_broker:Split", ("azure-premium",), 600), seed=7, length=4)
     noted = Noted()
     with campaign(plan, str(folder / "out"), "local", False, noted, wave=250) as done:
-        assert noted.states[-1].rate == done.rate is not None
+        assert noted.states[-1].rate == done.state.rate is not None
         assert noted.states[-1].violations == done.totals.violations == 600
     assert list(dict.fromkeys(state.stored for state in noted.states)) == [0, 250, 500, 600]
 

@@ -215,9 +215,7 @@ class Store:
 
             def write(name: str) -> None:
                 self.describe(f"{called}: table {name}")
-                place = f"table={name}/wave={wave}"
-                frames[name].write.mode("overwrite").parquet(self.folder.at(place))
-                self.folder.sync(place)
+                self._write(name, wave, frames[name])
 
             together(write, TABLES)
         except Exception as error:
@@ -242,6 +240,11 @@ class Store:
             return self.session.createDataFrame(rows).coalesce(1)
         rows = staged.where(f"`{name}` is not null").select(f"`{name}`.*")
         return rows.coalesce(files).sortWithinPartitions("trace")
+
+    def _write(self, name: str, wave: int, rows: DataFrame) -> None:
+        place = f"table={name}/wave={wave}"
+        rows.write.mode("overwrite").parquet(self.folder.at(place))
+        self.folder.sync(place)
 
 
 _OF_PLAN: Final = {
