@@ -39,6 +39,7 @@ PLACES = {
     "{c}": r"c\d",
     "{m}": r"m\d",
     "{ms}": r"m\d( m\d)*",
+    "{named}": r"m\d( m\d)*",
     "{both}": r"m\d m\d",
     "{lock}": r"m\d/\d",
     "{p}": r"partition \d",

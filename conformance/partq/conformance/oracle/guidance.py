@@ -60,7 +60,8 @@ class Known:
         self.senders = _senders(effects)
         self.shows = _shows(effects)
         copied = copies_of(effects)
-        self.roles = tuple(_role(effect, copied) for effect in effects)
+        sought = frozenset(effect.action.session_id for effect in effects if effect.action.next)
+        self.roles = tuple(_role(effect, copied, sought) for effect in effects)
         self.held = held_messages(effects)
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
@@ -295,10 +296,11 @@ def _copies_last(effects: Sequence[Effect], copied: Collection[str]) -> Iterator
                 yield first[0], second[0]
 
 
-def _role(effect: Effect, copied: Collection[str]) -> int:
+def _role(effect: Effect, copied: Collection[str], sought: Collection[str | None]) -> int:
     """``copied``: the message IDs that were sent several times. Of these a send that is never shown may be
-    what has the others dropped."""
+    what has the others dropped. ``sought``: the sessions that came next, as such a send may have them do."""
     if not effect.doubt & MAYBE:
         return REQUIRED
-    alone = all(message_id(message.id) not in copied for message in effect.action.messages)
+    messages = effect.action.messages
+    alone = all(message_id(one.id) not in copied and one.session_id not in sought for one in messages)
     return FAILED if alone and may_fail(effect) and effect.action.txn is None else OPTIONAL

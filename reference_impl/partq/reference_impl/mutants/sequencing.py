@@ -30,9 +30,10 @@ def number_used_again(self: Store, stored: Stored) -> None:
         self._counter = (self._counter - 1) % (1 << self._bits)
 
 
-@defect("SEQ-1", "accept", profile="azure-standard")
+@defect("SEQ-1", "accept", profile="azure-standard", also=("SEQ-5",))
 def batch_shares_its_number(self: Partition, contents: Sequence[Content], now: int) -> None:
-    """The second message of a batch has the number of the first."""
+    """The second message of a batch has the number of the first. At the end of the counter that reads as one
+    that does not restart."""
     Partition.accept(self, contents[:1], now)
     if len(contents) > 1:
         self.store._counter = (self.store._counter - 1) % (1 << self.store._bits)

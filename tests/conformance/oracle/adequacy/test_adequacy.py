@@ -25,7 +25,7 @@ class Counts(NamedTuple):
 
 COUNTS: Final = {
     "routing": Counts(28800, 17846, 14366),
-    "delivery": Counts(13920, 12928, 11114),
+    "delivery": Counts(13920, 12928, 10406),
     "deletion": Counts(11520, 9950, 9910),
     "expiry": Counts(4680, 4364, 3362),
     "peek": Counts(14040, 10688, 4766),
