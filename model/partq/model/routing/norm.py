@@ -318,12 +318,20 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
             return
     elif not others:
         yield state
-    unseen = False
+    tried = set[str | None]()
     for index, (n, hint) in enumerate(others):
-        if hint is not None or not unseen:
+        group = _received_with(state.cfg, action.messages[n])
+        if hint is not None or group not in tried:
             for after in store(state, p, action.messages[n].id, hint, False, action):
                 yield from _fitted_in(after, p, action, known, others[:index] + others[index + 1 :])
-        unseen = unseen or hint is None
+        if hint is None:
+            tried.add(group)
+
+
+def _received_with(cfg: Config, message: Message) -> str | None:
+    """Which messages of its entity one is received with, in order: those of its session, or all (None). Of
+    messages that are never shown one stands for all that are received with it."""
+    return message.session_id if cfg.entity.requires_session else None
 
 
 def _room(state: State, p: int, hint: Delivery | None) -> bool:
