@@ -11,6 +11,7 @@ from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.prefix import prefix, shortest_rejected
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.themes import THEMES
 from partq.model.operations import Outcome
 
 TEXT = (
@@ -52,4 +53,17 @@ def test_no_prefix_of_what_is_lawful_is_rejected(profile: str) -> None:
         instants = sorted({record.ret for record in whole.records if record.ret is not None})
         for instant in instants[:: max(1, len(instants) // 12)]:
             judgement = judge(prefix(whole, instant), seconds=5.0, nodes=1_000)
+            assert judgement.status is not Judged.REJECTED, (n, instant, judgement)
+
+
+def test_no_prefix_is_rejected_where_messages_belong_to_sessions() -> None:
+    """Neither where a send is under way whose session comes next, nor amid a batch of several sessions."""
+    broker = open_broker("reference")
+    broker.profile = "azure-flat"
+    for n in range(105, 120):
+        program = generate(broker.profile, trace_seed(99, n), themes={"sessions": THEMES["sessions"]})
+        whole = run(broker, program)
+        instants = sorted({record.ret for record in whole.records if record.ret is not None})
+        for instant in instants[:: max(1, len(instants) // 15)]:
+            judgement = judge(prefix(whole, instant), seconds=5.0, nodes=1_500)
             assert judgement.status is not Judged.REJECTED, (n, instant, judgement)
