@@ -149,11 +149,6 @@ def settles(op: str) -> Callable[[Settled], Settled]:
     return mark
 
 
-def settlements() -> tuple[str, ...]:
-    """The operations that settle: one that removes, and those that are marked."""
-    return REMOVES, *_settled
-
-
 @clause("RCV-7", "RCV-9", "SEQ-6")
 def apply(state: State, op: str, places: list[Place]) -> State:
     """The state after these messages were settled: completed ones are gone, others what `settles` says."""
