@@ -63,6 +63,11 @@ RABBITMQ = {
         f"{BACK}c2 receive 1 -> m2 partition=0 lock=b\nc2 complete b\nc2 receive 1 -> m1 partition=0",
         {"ORD-3"},
     ),
+    "a prefetched message came back, too": (
+        f"{BACK}c2 receive 1 -> m2 partition=0 lock=b redelivered=yes\nc2 complete b\n"
+        "c2 receive 1 -> m1 partition=0",
+        set(),
+    ),
     "in another order": (
         "c1 send m1 key=k\nc1 send m2 key=j\nc2 receive 1 -> m2 partition=0 lock=a\nc2 complete a\n"
         "c2 receive 1 -> m1 partition=0 lock=b",

@@ -74,8 +74,12 @@ def _sent_later(a: First, b: First) -> First:
 
 def _overtook(before: First, late: First) -> bool:
     """Whether the later one should have come first; not where it was delivered before, unseen."""
-    delivery = late.seen.delivery
-    return late.accepted < before.sent and not (delivery.delivery_count or delivery.redelivered)
+    return late.accepted < before.sent and not was_delivered(late.seen)
+
+
+def was_delivered(seen: Observation) -> bool:
+    """Whether the broker says that it had delivered the message before this delivery, seen or not."""
+    return bool(seen.delivery.delivery_count or seen.delivery.redelivered)
 
 
 class _Shadows:
@@ -112,7 +116,7 @@ def check_numbers(facts: Facts, report: Report) -> None:
     for life in facts.derive(Lifetimes).delivered:
         seens, seen, delivery = life.deliveries, life.deliveries[0], life.deliveries[0].delivery
         again = len(seens) > 1 and seen.ret >= seens[1].call
-        if again or delivery.delivery_count or delivery.redelivered:
+        if again or was_delivered(seen):
             continue
         partition = None if flat else seen.partition
         if delivery.seq is not None and (flat or partition is not None):

@@ -23,7 +23,7 @@ from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
-from partq.conformance.screens.delivery.order import First, find_inversions
+from partq.conformance.screens.delivery.order import First, find_inversions, was_delivered
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
@@ -63,7 +63,8 @@ def check(facts: Facts) -> Report:
 
 
 def _check_domains(facts: Facts, report: Report, unseen: int) -> None:
-    """ORD-1 to ORD-3. ``unseen``: from then on a receive may have delivered what it did not show."""
+    """ORD-1 to ORD-3. ``unseen``: from then on a receive may have delivered what it did not show. What is
+    first shown as redelivered came back, too: a client had prefetched it."""
     by_key = facts.profile.order is OrderDomain.KEY
     for group in _groups(facts, lambda life: life.sent.key if by_key else life.partition):
         if applies(facts, "ORD-1"):
@@ -75,8 +76,9 @@ def _check_domains(facts: Facts, report: Report, unseen: int) -> None:
             _check_flights(group, facts.receives, report)
         if applies(facts, "ORD-3"):
             backs = sorted((back for first in group for back in _returns(first)), key=attrgetter("since"))
-            report.count("ORD-3", sum(_was_tried(back, group) for back in backs))
-            for back, first in _passed(backs, group, unseen):
+            new = [first for first in group if not was_delivered(first.seen)]
+            report.count("ORD-3", sum(_was_tried(back, new) for back in backs))
+            for back, first in _passed(backs, new, unseen):
                 one, other = first.life, back.first.life
                 why = f"{one.id!r}, sent after {other.id!r} was accepted, in one order domain, was first "
                 why += f"delivered while {other.id!r} was back and waited."
