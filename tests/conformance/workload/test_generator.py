@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from partq.conformance.workload import generator, themes, weights
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.trouble_phrases import FAULTS, MECHANISMS
@@ -17,6 +19,21 @@ def test_a_mechanism_is_a_theme_where_its_rule_binds() -> None:
     of_rules = {"scheduling", "deferral", "expiry", "deadletters"}
     assert of_rules <= {*themes.themes_of(profile("azure-premium"))}
     assert not of_rules & {*themes.themes_of(profile("partitioned-queue"))}
+
+
+def test_a_theme_that_takes_programs_leaves_the_others_what_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generator, "TAKING", {"new": 12})
+    names = ("a", "b", "b")
+    before = [generator._theme(names, generator.Seeded(seed), seed) for seed in range(1200)]
+    now = [generator._theme((*names, "new"), generator.Seeded(seed), seed) for seed in range(1200)]
+    assert 60 < now.count("new") < 140
+    assert {(old, new) for old, new in zip(before, now, strict=True) if old != new} == {
+        ("a", "new"),
+        ("b", "new"),
+    }
+    assert generator._theme(("new",), generator.Seeded(1), 1) == "new"
 
 
 def test_every_fault_and_mechanism_is_paired() -> None:

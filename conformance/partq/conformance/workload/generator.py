@@ -7,7 +7,7 @@ should answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from random import Random
@@ -18,7 +18,7 @@ from partq.conformance.workload.operations.table import is_offered
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import NEEDS, PHRASES, SETTINGS, THEMES, WEARS, themes_of
+from partq.conformance.workload.themes import NEEDS, PHRASES, SETTINGS, TAKING, THEMES, WEARS, themes_of
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -33,8 +33,9 @@ USUAL: Final = Entity().max_delivery_count
 LIMIT_SEED: Final = 2**64
 
 
-def trace_seed(seed: int, trace: int) -> int:
-    """The seed of that trace of a campaign, or program of a run: 64 bits, the same on every machine."""
+def trace_seed(seed: int, trace: int | str) -> int:
+    """The seed of that trace of a campaign, or program of a run, or of what is drawn apart from the rest of a
+    program: 64 bits, the same on every machine."""
     return int.from_bytes(blake2b(f"{seed}/{trace}".encode(), digest_size=8).digest(), "big")
 
 
@@ -74,7 +75,7 @@ def generate(
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
     names = [name for name in themes_of(family) if name in themes and NEEDS.get(name) not in lacks]
-    theme = names[source.below(len(names))]
+    theme = _theme(names, source, seed)
     entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}))
     if length > LENGTHS[0]:
         entity = replace(entity, max_delivery_count=PATIENCE)
@@ -90,6 +91,15 @@ def generate(
         PHRASES[table[source.below(len(table))]](draft)
     steps = tuple(step for step in draft.steps if is_offered(step.op, step.args, lacks))
     return Program(profile_name, steps, entity, seed % LIMIT_SEED, sequential=draft.chance(4))
+
+
+def _theme(names: Sequence[str], source: Source, seed: int) -> str:
+    """One of these. A theme that is `TAKING` programs gets its own first."""
+    for name in names:
+        if name in TAKING and Seeded(trace_seed(seed, name)).below(TAKING[name]) == 0:
+            return name
+    shared = [name for name in names if name not in TAKING] or names
+    return shared[source.below(len(shared))]
 
 
 def _keys(source: Source) -> tuple[str, ...]:

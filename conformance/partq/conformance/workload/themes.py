@@ -39,11 +39,18 @@ NEEDS: Final[Mapping[str, str]] = {theme.name: theme.needs for theme in _GIVEN i
 """Theme -> the operation without which a broker has no such entities."""
 
 
+TAKING: Final[Mapping[str, int]] = {theme.name: theme.one_in for theme in _GIVEN if theme.one_in}
+"""Theme that takes programs from the others -> one in how many."""
+
+
 def themes_of(family: Profile) -> tuple[str, ...]:
-    """The themes of a profile's programs, each as often as it stands here."""
+    """The themes of a profile's programs: those that share them, each as often as it stands here, then those
+    that are `TAKING` some."""
     timed = weights.AZURE_THEMES if family.transactions else weights.QUEUE_THEMES
     names = (
         weights.FLOW_THEMES if family.flows else timed if family.locks_expire else weights.CONNECTION_THEMES
     )
     rules = requirements_of(family.name)
-    return (*names[:1], *(theme.name for theme in _GIVEN if theme.rule in rules), *names[1:])
+    given = [theme.name for theme in _GIVEN if theme.rule in rules]
+    sharing = (name for name in given if name not in TAKING)
+    return (*names[:1], *sharing, *names[1:], *(name for name in given if name in TAKING))

@@ -21,7 +21,8 @@ def weighed(text: str) -> Weights:
 class Theme(NamedTuple):
     """What programs about a mechanism do, on profiles that the ``rule`` binds. ``wears``: their entities may
     allow few deliveries. ``settings``: what their entities have. ``needs``: the operation without which a
-    broker has no such entities."""
+    broker has no such entities. ``one_in``: it takes one program in so many from the other themes, by the
+    seed alone, so that all other programs are what they were without it; 0: it is one of those."""
 
     name: str
     rule: str
@@ -29,6 +30,7 @@ class Theme(NamedTuple):
     wears: bool = False
     settings: Mapping[str, Any] = {}
     needs: str = ""
+    one_in: int = 0
 
 
 LENGTHS: Final = (24, 24, 24, 24, 24, 24, 48, 96)
