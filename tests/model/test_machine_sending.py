@@ -247,6 +247,13 @@ def test_a_gap_may_tell_where_a_key_lives() -> None:
     assert explains(other, send("y"), seen("y", seq=9 << 48 | 2))
 
 
+def test_each_set_of_keys_explains_a_gap_once_and_too_few_explain_none() -> None:
+    state = used_up(None, None)._replace(burnt=tuple((-1, f"k{n:02}", 1) for n in range(20)))
+    pairs = explains(state, send("y"), seen("y", seq=5 << 48 | 2))
+    assert len({one.keys for one in pairs}) == len(pairs) == 20 * 19 // 2
+    assert not explains(state, send("y"), seen("y", seq=5 << 48 | 21))
+
+
 def test_a_keyless_send_that_failed_explains_a_gap_anywhere_but_once() -> None:
     state = used_up(None, None)
     [one] = explains(state, send("y"), seen("y", seq=5 << 48 | 1))

@@ -133,4 +133,9 @@ def test_a_number_names_the_message_that_is_shown_with_it() -> None:
 
 def test_a_number_that_is_never_shown_may_be_that_of_any_message_without_one() -> None:
     with pytest.raises(Ambiguous, match="which message has the number 7"):
-        births("p send m1\np send m2\np receive 1 -> m1#1\np receive_deferred 7 -> error not_found")
+        births("p send m1\np send m2\np receive 1 -> m1#1\np receive_deferred 7 -> m2")
+
+
+def test_where_it_is_refused_no_message_need_have_it() -> None:
+    told = "p send m1\np send m2\np receive 1 -> m1#1\np receive_deferred 7 1 -> error not_found"
+    assert _renamed(told)[-1].args["about"] == ("m1",)

@@ -15,7 +15,16 @@ from msgspec import structs
 
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
-from partq.model.messages import SCHEDULED, Delivery, Message, as_active, as_again, as_scheduled, is_scheduled
+from partq.model.messages import (
+    SCHEDULED,
+    Delivery,
+    Message,
+    as_active,
+    as_again,
+    as_scheduled,
+    is_dead,
+    is_scheduled,
+)
 from partq.model.operations import Outcome
 from partq.model.state import FOREVER
 
@@ -24,6 +33,12 @@ READ: Final = frozenset({"PEEK-7", "SCH-6"})
 
 Sends = dict[str, tuple[Record, Message]]
 """By scheduled message: its send, unless that was refused."""
+
+
+def numbers_named(record: Record) -> tuple[int, ...]:
+    """The numbers by which its arguments name messages."""
+    named: int | Sequence[int] = record.args[NUMBERS[record.op]] if record.op in NUMBERS else ()
+    return (named,) if isinstance(named, int) else tuple(named)
 
 
 class Ambiguous(Exception):
@@ -121,11 +136,12 @@ class _Births:
         return FOREVER if end.ret is None or end.outcome == Outcome.UNKNOWN else end.ret
 
     def _by_number(self, records: Sequence[Record]) -> dict[int, str]:
-        """Under which number each birth is shown; that of a scheduled one, where several are."""
+        """Under which number each birth is shown; that of a scheduled one, where several are. What clients
+        name by number is in the queue itself: the dead-letter queue has numbers of its own."""
         found: dict[int, str] = {}
         for record in records:
             for shown in record.messages:
-                if shown.seq is not None:
+                if shown.seq is not None and not is_dead(shown.id):
                     name = self._name(record, shown)
                     if name != shown.id or shown.seq not in found:
                         found[shown.seq] = name
@@ -158,7 +174,7 @@ class _Births:
         if any(message.id in self.sends for message in args.get("messages", ())):
             args = {**args, "messages": tuple(self._sent(message) for message in args["messages"])}
         elif record.op in NUMBERS:
-            args = {**args, "about": self._about(record.op, args[NUMBERS[record.op]])}
+            args = {**args, "about": self._about(record)}
         messages = tuple(self._shown(record, shown) for shown in record.messages)
         same = args is record.args and messages == record.messages
         return record if same else structs.replace(record, args=args, messages=messages)
@@ -173,11 +189,12 @@ class _Births:
             return shown
         return shown._replace(id=name, enqueued_at=None if is_scheduled(name) else shown.enqueued_at)
 
-    def _about(self, op: str, named: int | Sequence[int]) -> tuple[str, ...]:
-        """The births with these numbers; numbers that no message has are left out."""
-        seqs = (named,) if isinstance(named, int) else tuple(named)
+    def _about(self, record: Record) -> tuple[str, ...]:
+        """The births with the numbers that it names; numbers that no message has are left out, and where it
+        was refused those of which it is not shown whose they are: no message need have them."""
+        seqs = numbers_named(record)
         unknown = [seq for seq in seqs if seq not in self.names]
-        if unknown and self._unnumbered(op):
+        if unknown and record.outcome != Outcome.ERROR and self._unnumbered(record.op):
             raise Ambiguous(f"which message has the number {unknown[0]} is not shown")
         return tuple(dict.fromkeys(self.names[seq] for seq in seqs if seq in self.names))
 

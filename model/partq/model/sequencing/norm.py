@@ -61,31 +61,24 @@ def burn(state: State, p: int | None, key: str, count: int) -> State:
     return state._replace(burnt=more(state.burnt, -1 if p is None else p, key, count))
 
 
-def _spare(state: State, p: int) -> tuple[int, int, list[str]]:
-    """How many numbers failed sends may have used up in that partition: its own; those that may be in any;
-    and the keys without a partition that have used up some."""
-    own = loose = 0
-    keys = []
-    for where, key, count in state.burnt:
-        if where == p:
-            own = count
-        elif where < 0 and key:
-            keys.append(key)
-        elif where < 0:
-            loose = count
-    return own, loose, keys
-
-
 def _skipped(state: State, p: int, gap: int) -> Iterator[State]:
     """The states after a gap in that partition is explained: by its own failed sends as far as possible, then
-    by those without a partition, whose keys then live there."""
-    own, loose, keys = _spare(state, p)
+    by those without a partition, of which keys then live there: as few as do, in the order of their keys."""
+    own = sum(count for where, _, count in state.burnt if where == p)
+    loose = sum(count for where, key, count in state.burnt if where < 0 and not key)
+    keyed = tuple((key, count) for where, key, count in state.burnt if where < 0 and key)
+    yield from _with_keys_of(state, p, gap, own, loose, keyed)
+
+
+def _with_keys_of(
+    state: State, p: int, gap: int, own: int, loose: int, keyed: tuple[tuple[str, int], ...]
+) -> Iterator[State]:
     if gap <= own + loose:
         first = min(gap, own)
         yield state._replace(burnt=more(more(state.burnt, p, "", -first), -1, "", first - gap))
-    if gap > own:
-        for key in keys:
-            yield from _skipped(with_key(state, key, p), p, gap)
+    if own < gap <= own + loose + sum(count for _, count in keyed):
+        for n, (key, count) in enumerate(keyed, start=1):
+            yield from _with_keys_of(with_key(state, key, p), p, gap, own + count, loose, keyed[n:])
 
 
 Numbered = tuple[int, Part, State]

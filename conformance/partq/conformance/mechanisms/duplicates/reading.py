@@ -18,7 +18,8 @@ from msgspec import structs
 from partq.conformance.facts.index import Facts, Sent
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.history.entities import is_dead_letters
+from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.messages import Delivery, Message, as_copy, is_copy, is_shown_as
@@ -99,10 +100,16 @@ def _name(shown: Delivery, record: Record, sends: _Sends, skew: int) -> str:
 
 def _numbered(records: Iterator[Record], again: dict[str, _Sends]) -> Iterator[Record]:
     """The records without the numbers that only the answers to their own sends show of copies: one that is
-    dropped may have one, too."""
+    dropped may have one, too. Not those of copies by whose own number something was done."""
     every = tuple(records)
     names = {as_copy(id, nth) for id, sends in again.items() for nth in range(1, len(sends) + 1)}
     shown = {one.id for record in every if not _messages(record) for one in record.messages}
+    of_whom: dict[int | None, set[str]] = {}
+    for record in every:
+        for one in () if is_dead_letters(record.entity) else record.messages:
+            of_whom.setdefault(one.seq, set()).add(one.id)
+    done = {seq for record in every if record.outcome == Outcome.OK for seq in numbers_named(record)}
+    shown.update(next(iter(of_whom[seq])) for seq in sorted(done) if len(of_whom.get(seq, ())) == 1)
     for record in every:
         kept = tuple(one for one in record.messages if one.id in shown or one.id not in names)
         yield record if len(kept) == len(record.messages) else structs.replace(record, messages=kept)
