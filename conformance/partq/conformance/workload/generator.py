@@ -18,7 +18,16 @@ from partq.conformance.workload.operations.table import is_offered
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import NEEDS, PHRASES, SETTINGS, TAKING, THEMES, WEARS, themes_of
+from partq.conformance.workload.themes import (
+    CHOICES,
+    NEEDS,
+    PHRASES,
+    SETTINGS,
+    TAKING,
+    THEMES,
+    WEARS,
+    themes_of,
+)
 from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
@@ -76,7 +85,8 @@ def generate(
         length = LENGTHS[source.below(len(LENGTHS))]
     names = [name for name in themes_of(family) if name in themes and NEEDS.get(name) not in lacks]
     theme = _theme(names, source, seed)
-    entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}))
+    chosen = {name: several[source.below(len(several))] for name, several in CHOICES.get(theme, {}).items()}
+    entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}), **chosen)
     if length > LENGTHS[0]:
         entity = replace(entity, max_delivery_count=PATIENCE)
     if lock_duration is not None:

@@ -24,7 +24,7 @@ PHRASES: Final[Phrases] = {
 }
 """Every phrase a theme may weigh."""
 
-_GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(),)
+_GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(), *weights.MEETINGS)
 
 THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.weights for theme in _GIVEN}}
 """Theme -> its weights. A program has one theme, chosen among those of its profile."""
@@ -34,6 +34,9 @@ WEARS: Final = frozenset({"locks", *(theme.name for theme in _GIVEN if theme.wea
 
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {theme.name: theme.settings for theme in _GIVEN}
 """Theme -> what the entities of its programs have."""
+
+CHOICES: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {theme.name: theme.choices for theme in _GIVEN}
+"""Theme -> what one of these is drawn of, for each entity."""
 
 NEEDS: Final[Mapping[str, str]] = {theme.name: theme.needs for theme in _GIVEN if theme.needs}
 """Theme -> the operation without which a broker has no such entities."""

@@ -24,9 +24,11 @@ _DETECTING: Final[Mapping[str, Any]] = {"duplicate_detection": True, "duplicate_
 
 
 def _again(draft: Draft, one: Message) -> Message:
-    """Another message of that ID; now and then of another key."""
+    """Another message of that ID, or of a new one where IDs mean nothing; now and then of another key."""
     draft.messages += 1
     copy = replace(one, body=f"copy {draft.messages} of {one.id}")
+    if not draft.entity.ids_count:
+        copy = replace(copy, id=f"m{draft.messages}")
     keyed = draft.family.partitioned and not copy.properties and draft.chance(8)
     return replace(copy, session_id=None, partition_key=draft.some_key()) if keyed else copy
 

@@ -66,7 +66,8 @@ def _forbidden(record: Record) -> str | None:
 
 def _judge_batches(facts: Facts, report: Report) -> None:
     """KEY-5: keyless batches are refused as invalid again and again, though batches are not. One refusal may
-    have another reason (KEY-9). KEY-7 is exercised by each batch of one key that came whole."""
+    have another reason (KEY-9), and where sessions are required all have (SES-3). KEY-7 is exercised by each
+    batch of one key that came whole."""
     keyed, accepted, refused = 0, 0, []
     for record in facts.requests:
         if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(record):
@@ -76,7 +77,9 @@ def _judge_batches(facts: Facts, report: Report) -> None:
             keyed += ok
         elif ok:
             accepted += 1
-        elif record.error == INVALID and record.outcome == Outcome.ERROR:
+        elif (
+            record.error == INVALID and record.outcome == Outcome.ERROR and not facts.entity.requires_session
+        ):
             refused.append(record)
         if facts.drained is not None and all(facts.saw(message.id) for message in record.args["messages"]):
             report.count("KEY-7")
