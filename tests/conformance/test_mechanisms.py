@@ -48,6 +48,7 @@ NAMING: Final[Mapping[str, str]] = {
     "adapters/rabbitmq_client.py": "another word: what is closed at the end",
     "evaluation/endings.py": "a drain that never ends: what was scheduled and never came",
     "evaluation/reasons.py": "how a lock ends, in words",
+    "workload/meetings.py": "in which programs they meet",
     "oracle/roles.py": "what each operation is to the judge",
     "oracle/identity.py": "a scheduled message is born twice",
     "oracle/effects.py": "a scheduled message is born twice",

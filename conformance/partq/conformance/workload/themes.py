@@ -9,6 +9,7 @@ from typing import Any, Final
 from partq.conformance.of_mechanisms import given
 from partq.conformance.workload import phrases, weights
 from partq.conformance.workload.flow_phrases import FLOW_PHRASES
+from partq.conformance.workload.meetings import MEETINGS
 from partq.conformance.workload.phrases import Phrases
 from partq.conformance.workload.request_phrases import REQUEST_PHRASES
 from partq.conformance.workload.trouble_phrases import TROUBLE_PHRASES
@@ -24,7 +25,7 @@ PHRASES: Final[Phrases] = {
 }
 """Every phrase a theme may weigh."""
 
-_GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(), *weights.MEETINGS)
+_GIVEN: Final[tuple[Theme, ...]] = (*given("programs", "THEME").values(), *MEETINGS)
 
 THEMES: Final[Mapping[str, Weights]] = {**weights.THEMES, **{theme.name: theme.weights for theme in _GIVEN}}
 """Theme -> its weights. A program has one theme, chosen among those of its profile."""

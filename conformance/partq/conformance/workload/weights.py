@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from partq.model.profiles import SECOND
-
 Weights = Mapping[str, int]
 """Phrase -> how often, in parts of the sum."""
 
@@ -91,43 +89,6 @@ THEMES: Final[Mapping[str, Weights]] = {
     ),
 }
 """Theme -> its weights; those about one mechanism are in its `programs`."""
-
-_MET: Final = (
-    "later 4, race 2, together 3, defer 4, by_number 4, mortal 5, over 2, a_while 2, dead_letter 4, "
-    "take_dead 3, buried 2, dead_together 2, repeat 3, copies_in_a_batch 2, copies_together 2, "
-    "transaction 4, complete 6, abandon 4, peek 6, advance 2, outage 2, front_end 1, kill 1"
-)
-
-MEETINGS: Final = (
-    Theme(
-        "meetings",
-        rule="DUP-1",
-        weights=weighed(
-            f"{_MET}, send 8, receive 12, twice 6, copies_scheduled 6, a_window 3, reconsidered 2, "
-            "deferred_together 2, mortal_together 2, mortal_scheduled 2, settle_transaction 3"
-        ),
-        wears=True,
-        settings={"duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
-        one_in=12,
-    ),
-    Theme(
-        "meetings-in-sessions",
-        rule="SES-1",
-        weights=weighed(
-            f"{_MET}, session_send 22, session_accept 4, session_receive 6, session_work 12, "
-            "session_close 2, session_outlast 2, session_hand_over 3, session_struck 3, session_together 3, "
-            "session_renew 1, cancel 2, look_at_dead 1"
-        ),
-        wears=True,
-        settings={"requires_session": True, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
-        needs="accept_session",
-        one_in=12,
-    ),
-)
-"""Programs in which mechanisms meet: the same few messages are scheduled, deferred, of short life,
-dead-lettered, sent twice and in transactions, in a queue without sessions and in one with them."""
 
 AZURE_THEMES: Final = (
     "mixed",
