@@ -564,10 +564,11 @@ def find_number(part: Part, number: int) -> int | None:
 
 
 def choices(state: State) -> list[int]:
-    """The partitions worth trying for something new: of interchangeable ones only the first."""
+    """The partitions worth trying for something new: of interchangeable ones only the first, and that before
+    those in use, whose numbers it may disturb."""
     every = range_of(state)
     if not state.cfg.symmetric:
         return list(every)
     used = state.used
     fresh = next((p for p in every if not used >> p & 1), None)
-    return [p for p in every if used >> p & 1 or p == fresh]
+    return [*(() if fresh is None else (fresh,)), *(p for p in every if used >> p & 1)]
