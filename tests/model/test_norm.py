@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from fnmatch import fnmatch
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,30 @@ def test_every_part_of_a_norm_and_its_deviations_is_held_by_the_contract() -> No
     for modules, held in ((NORMS, contract["source_modules"]), (DEVIATIONS, contract["forbidden_modules"])):
         names = [part.removesuffix(".py").replace("/", ".") for part in modules if "__init__" not in part]
         assert [name for name in names if not any(fnmatch(f"partq.model.{name}", one) for one in held)] == []
+
+
+def _import_machine() -> None:
+    """Run the machine's module once more, as a module of its own."""
+    spec = find_spec("partq.model.machine")
+    assert spec is not None and spec.loader is not None
+    spec.loader.exec_module(module_from_spec(spec))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "table", "op"),
+    [
+        ("sessions", "CLIENT_OPS", "receive"),
+        ("sessions", "BROKER_OPS", "send"),
+        ("deferral", "BY_SETTING", "receive"),
+        ("routing", "IN_TRANSACTION", "send"),
+        ("sessions", "WITH_FLOWS", "receive"),
+    ],
+)
+def test_two_norms_that_give_one_operation_are_refused(
+    monkeypatch: pytest.MonkeyPatch, mechanism: str, table: str, op: str
+) -> None:
+    _import_machine()
+    norm = mechanisms.parts("partq.model", "norm")[mechanism]
+    monkeypatch.setattr(norm, table, {**getattr(norm, table, {}), op: None}, raising=False)
+    with pytest.raises(ValueError, match=f"two mechanisms give the same operation: {op}"):
+        _import_machine()

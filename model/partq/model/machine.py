@@ -53,7 +53,9 @@ Which rules a function implements: `clauses.of`. This file only dispatches: what
 tables of its mechanism's norm, or, for a move that only a broken rule allows, of its deviations:
 
 - `CLIENT_OPS`: operations of clients; `IN_TRANSACTION`, `WITH_FLOWS`: what they are instead in a
-  transaction, or where consumers are bound as flows;
+  transaction, or where consumers are bound as flows; `BY_SETTING`: what they are where an entity's settings
+  say so, each with the test of these settings. Two mechanisms that give the same operation in one of these
+  tables are refused;
 - `BROKER_OPS`: what the environment and the broker do;
 - `AFTERWARDS`: what a mechanism makes of the state after an operation of another;
 - `moves` and `due_moves`, functions: the broker's own moves that may happen now, and those that `explain`
@@ -62,9 +64,9 @@ tables of its mechanism's norm, or, for a move that only a broken rule allows, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from . import mechanisms
 from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
@@ -73,7 +75,7 @@ from .departures import load
 from .edits import with_client
 from .operations import OPS
 from .routing import norm as routing
-from .state import InvalidScope, State, client, initial
+from .state import Config, InvalidScope, State, client, initial
 
 __all__ = [
     "Action",
@@ -85,6 +87,7 @@ __all__ = [
     "explain",
     "initial",
     "internal",
+    "joined",
     "steps",
 ]
 
@@ -93,6 +96,8 @@ load()
 Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
 Afterwards = Callable[[State, Action, Answer, State], State]
+Setting = Callable[[Config], bool]
+T = TypeVar("T")
 
 
 def steps(state: State, action: Action) -> Steps:
@@ -148,13 +153,16 @@ _MAY_BE_EMPTY: Final = frozenset(name for name, op in OPS.items() if "max" in op
 def _of_situation(op: str) -> Mechanism:
     """The operation as it is in a transaction or not, with flows or without, and what it means to others."""
     plain, joined, flowing = _CLIENT_OPS[op], _IN_TRANSACTION.get(op), _WITH_FLOWS.get(op)
+    is_set, otherwise = _BY_SETTING.get(op, (_never, plain))
     tables = (getattr(norm, "AFTERWARDS", {}) for norm in _NORMS)
     follows: list[Afterwards] = [table[op] for table in tables if op in table]
 
     def mechanism_in(state: State, action: Action) -> Mechanism:
         if joined is not None and action.txn is not None:
             return joined
-        return plain if flowing is None or state.flows is None else flowing
+        if flowing is not None and state.flows is not None:
+            return flowing
+        return otherwise if is_set(state.cfg) else plain
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
         for answer, after in mechanism_in(state, action)(state, action, seen):
@@ -162,22 +170,39 @@ def _of_situation(op: str) -> Mechanism:
                 after = follow(state, action, answer, after)
             yield answer, after
 
-    return run if follows or joined or flowing else plain
+    return run if follows or joined or flowing or op in _BY_SETTING else plain
 
 
-def _joined(table: str) -> dict[str, Mechanism]:
-    """What the mechanisms' tables of that name have together."""
+def _never(cfg: Config) -> bool:
+    return False
+
+
+def joined(tables: Iterable[Mapping[str, T]]) -> dict[str, T]:
+    """What these tables have together. Raises `ValueError` for an operation that is in two of them, as it
+    would be the later one's without a word."""
+    found: dict[str, T] = {}
+    for table in tables:
+        if twice := sorted(found.keys() & table.keys()):
+            raise ValueError(f"two mechanisms give the same operation: {', '.join(twice)}")
+        found.update(table)
+    return found
+
+
+def _tables(name: str) -> list[Any]:
+    """The mechanisms' tables of that name."""
     parts = (*mechanisms.norms(), *mechanisms.deviations())
-    return {op: run for part in parts for op, run in getattr(part, table, {}).items()}
+    return [getattr(part, name) for part in parts if hasattr(part, name)]
 
 
 _NORMS: Final = mechanisms.parts(__package__, "norm").values()
 _MOVES: Final = [norm.moves for norm in _NORMS if hasattr(norm, "moves")]
 _DUE: Final = [norm.due_moves for norm in _NORMS if hasattr(norm, "due_moves")]
-_CLIENT_OPS: Final = _joined("CLIENT_OPS")
-_IN_TRANSACTION: Final = _joined("IN_TRANSACTION")
-_WITH_FLOWS: Final = _joined("WITH_FLOWS")
-_TABLE: Final = _joined("BROKER_OPS") | {op: _of_client(_of_situation(op)) for op in _CLIENT_OPS}
+_CLIENT_OPS: Final[dict[str, Mechanism]] = joined(_tables("CLIENT_OPS"))
+_IN_TRANSACTION: Final[dict[str, Mechanism]] = joined(_tables("IN_TRANSACTION"))
+_WITH_FLOWS: Final[dict[str, Mechanism]] = joined(_tables("WITH_FLOWS"))
+_BY_SETTING: Final[dict[str, tuple[Setting, Mechanism]]] = joined(_tables("BY_SETTING"))
+_OF_CLIENTS: Final = {op: _of_client(_of_situation(op)) for op in _CLIENT_OPS}
+_TABLE: Final[dict[str, Mechanism]] = joined([*_tables("BROKER_OPS"), _OF_CLIENTS])
 
 OPERATIONS: Final = frozenset(_TABLE)
 """What is modelled."""

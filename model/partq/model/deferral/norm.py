@@ -6,7 +6,7 @@ by number gave ends as any other, and it rests there again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Final
 
@@ -18,7 +18,7 @@ from ..locks.norm import ended, freed, goings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..settling.norm import settles
-from ..state import BACK, COUNTER_BITS, DEFERRED, LOCKED, Entry, State, entries, is_up
+from ..state import BACK, COUNTER_BITS, DEFERRED, LOCKED, Config, Entry, State, entries, is_up
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]
@@ -61,13 +61,22 @@ def refusals(state: State, action: Action) -> frozenset[str]:
     kinds: frozenset[str] = frozenset()
     found = _named(state, action)
     waiting = [place for place in found if state.parts[place[0]].log[place[1]].status == DEFERRED]
-    if state.cfg.entity.requires_session:
-        kinds |= LOST  # no source says how such a message is received
+    if any(leaves(state.cfg) for leaves in _unsettled):
+        kinds |= LOST
     if len(waiting) < max(action.max, len(action.about)) or not _in_one_partition(state, action):
         kinds |= LOST
     if state.down and not all(is_up(state, p) for p, _ in found):
         kinds |= UNAVAILABLE
     return kinds if action.only in (None, NOWHERE) else frozenset()
+
+
+_unsettled: Final[list[Callable[[Config], bool]]] = []
+
+
+def unsettled(function: Callable[[Config], bool]) -> Callable[[Config], bool]:
+    """Mark what says of an entity that no source settles how its deferred messages are received."""
+    _unsettled.append(function)
+    return function
 
 
 def _named(state: State, action: Action) -> list[Place]:

@@ -318,7 +318,7 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
             return
     elif not others:
         yield state
-    tried = set[str | None]()
+    tried = set[tuple[str | None, ...]]()
     for index, (n, hint) in enumerate(others):
         group = _received_with(state.cfg, action.messages[n])
         if hint is not None or group not in tried:
@@ -328,10 +328,21 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
             tried.add(group)
 
 
-def _received_with(cfg: Config, message: Message) -> str | None:
-    """Which messages of its entity one is received with, in order: those of its session, or all (None). Of
-    messages that are never shown one stands for all that are received with it."""
-    return message.session_id if cfg.entity.requires_session else None
+Apart = Callable[[Config, Message], str | None]
+
+_apart: Final[list[Apart]] = []
+
+
+def received_apart(function: Apart) -> Apart:
+    """Mark what says with which messages of its entity one is received, in order; None: with all."""
+    _apart.append(function)
+    return function
+
+
+def _received_with(cfg: Config, message: Message) -> tuple[str | None, ...]:
+    """Which messages of its entity one is received with. Of messages that are never shown one stands for all
+    that are received with it."""
+    return tuple(group(cfg, message) for group in _apart)
 
 
 def _room(state: State, p: int, hint: Delivery | None) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 
 from ..actions import LOST, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..deferral.norm import unsettled
 from ..delivery import norm as delivery
 from ..edits import appeared, with_entry, with_log, with_part
 from ..faults.norm import strikes
@@ -22,7 +23,7 @@ from ..locks.norm import ended, freed
 from ..locks.norm import struck as message_struck
 from ..messages import Message
 from ..operations import UNAVAILABLE, Outcome
-from ..routing.norm import demands
+from ..routing.norm import demands, received_apart
 from ..sequencing.entering import brings
 from ..settling import norm as settling
 from ..state import FOREVER, RESERVED, Config, Entry, SessionLock, State, entries, is_up, key_partition
@@ -51,6 +52,20 @@ def has_sessions(cfg: Config) -> bool:
 def is_of_a_session(cfg: Config, message: Message) -> bool:
     """Whether a message bears a session ID where it has to."""
     return message.session_id is not None or not has_sessions(cfg)
+
+
+@received_apart
+@clause("SES-1")
+def session_of(cfg: Config, message: Message) -> str | None:
+    """The session that a message is received in, where it is."""
+    return message.session_id if has_sessions(cfg) else None
+
+
+@unsettled
+@clause("RCV-10")
+def leaves_deferred(cfg: Config) -> bool:
+    """No source says how a deferred message of a session is received."""
+    return has_sessions(cfg)
 
 
 @brings
@@ -260,9 +275,8 @@ def _not_held(state: State, action: Action) -> Steps:
 
 
 def received(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A receive, of any entity."""
-    mine = has_sessions(state.cfg) and not action.entity
-    return outside(state, action, seen) if mine else delivery.receive(state, action, seen)
+    """A receive that is in no session: its dead-letter queue has none."""
+    return (delivery.receive if action.entity else outside)(state, action, seen)
 
 
 @point("SES-1", "SES-3")
@@ -331,11 +345,6 @@ def _number(entry: Entry) -> int:
     return entry.number
 
 
-def renewed(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A renewal of a message's lock, of any entity."""
-    return renew_lock(state, action, seen) if has_sessions(state.cfg) else settling.renew(state, action, seen)
-
-
 @clause("RCV-13")
 def renew_lock(state: State, action: Action, seen: Observed | None) -> Steps:
     """The lock of a session's message is that of the session: it need not be renewed by itself."""
@@ -368,7 +377,8 @@ CLIENT_OPS: Final = {
     "renew_session": renew,
     "close_session": close,
     "receive_session": receive,
-    "receive": received,
-    "renew_lock": renewed,
 }
-"""The operations of clients, and those of others that are otherwise on such an entity."""
+"""The operations of clients."""
+
+BY_SETTING: Final = {"receive": (has_sessions, received), "renew_lock": (has_sessions, renew_lock)}
+"""Those of others that are otherwise on an entity with sessions."""
