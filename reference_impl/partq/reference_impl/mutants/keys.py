@@ -60,7 +60,7 @@ def conflict_stored(self: FrontEnd, contents: Sequence[Content]) -> None:
         self.broker.accept(self.next_partition(), contents)
 
 
-@defect("KEY-3", "admit", refused)
+@defect("KEY-3", "admit", refused, also=("RCV-1",))
 def conflict_stored_later(self: FrontEnd, contents: Sequence[Content], txn: str | None) -> None:
     """A message with a session ID and another partition key is refused, and stored three seconds later."""
     if txn is None and len(contents) == 1:
@@ -118,7 +118,7 @@ def batch_folds_case(self: Splitting, keys: Sequence[str | None]) -> bool:
     return len({key and key.casefold() for key in keys}) == 1
 
 
-@defect("KEY-7", "admit", before)
+@defect("KEY-7", "admit", before, also=("RCV-1",))
 def refused_batch_half_stored(self: FrontEnd, contents: Sequence[Content]) -> None:
     """A batch of several keys is refused when the second key comes, and the messages before it stay."""
     keys = [self.broker.rules.key_of(content) for content in contents]

@@ -40,7 +40,7 @@ def batch_shares_its_number(self: Partition, contents: Sequence[Content], now: i
         Partition.accept(self, contents[1:], now)
 
 
-@defect("SEQ-2", "next_number")
+@defect("SEQ-2", "next_number", also=("PEEK-4",))
 def partition_bits_drift(self: Store) -> int:
     """From the third message on the top bits name another partition than the one it is."""
     return Store.next_number(self) ^ ((1 << 62) if self._orders >= 2 else 0)
