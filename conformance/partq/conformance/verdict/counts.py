@@ -10,9 +10,9 @@ from partq.conformance.verdict.types import plural
 Counts = Mapping[str, Mapping[str, int]]
 """``judged``: of how many traces the judge said what, or why it was not asked · ``again``: the same of its
 second looks · ``undecided``: why it did not decide · ``overruled``: findings of screens that it contradicted,
-by requirement · ``endings``: of traces."""
+by requirement · ``endings``: of traces · ``met``: of which two mechanisms how many messages made use."""
 
-COUNTS: Final = ("judged", "again", "undecided", "overruled", "endings")
+COUNTS: Final = ("judged", "again", "undecided", "overruled", "endings", "met")
 
 ANSWERS: Final = ("accepted", "rejected", "unknown")
 

@@ -25,6 +25,7 @@ from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.limits import TooMany, check_children, each_within
+from partq.conformance.frontends.campaign.meetings import FAULTS, met
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit, command_of, program_of
 from partq.conformance.history import History
 from partq.conformance.history.entities import entity_of
@@ -35,7 +36,6 @@ from partq.conformance.workload.program import Program, dumps
 from partq.model.operations import ENV
 from partq.model.profiles import profile
 
-FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
 NO_FAULT: Final = "none"
 
 NODES: Final = 1_000
@@ -308,6 +308,8 @@ def _count(counts: Counter[tuple[str, str]], history: History, decision: Decisio
     for kind in ("judged", "again", "undecided", "overruled"):
         for name, times in getattr(decision, kind).items():
             counts[kind, name] += times
+    for name, times in met(history).items():
+        counts["met", name] += times
 
 
 def _require(requirements: dict[str, RequirementCount], trace: int, decision: Decision) -> None:

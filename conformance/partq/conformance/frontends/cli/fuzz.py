@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -203,6 +203,7 @@ def _show(campaign: Campaign, broker: str, examples: Examples, verbose: bool) ->
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
     rate = f", {rate_in_words(campaign.state.rate)} traces/s" if campaign.state.rate else ""
     _show_combinations(_combinations(totals.combinations), table=verbose)
+    _show_meetings(totals.counts["met"], {profile for _, profile in totals.results}, table=verbose)
     say(f"{plural(totals.traces, 'trace')}, {did}{rate}")
     for name, text in in_words(totals.counts, totals.traces):
         say(f"{name}: {text}")
@@ -281,6 +282,33 @@ def _show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
     parts = ((row["mechanism"], row["fault"], row["shape"], plural(row["traces"], "trace")) for row in rows)
     rarest = "; ".join(" / ".join(filter(None, one)) for one in islice(parts, RAREST))
     say(f"{plural(len(rows), 'combination')} of mechanism, fault and shape; the rarest: {rarest}")
+
+
+def _show_meetings(times: Mapping[str, int], profiles: Iterable[str], table: bool) -> None:
+    """Print how many pairs of mechanisms met in a message, which never did, and the rarest; in a table, if
+    asked for, all of them."""
+    from partq.conformance.frontends.campaign.meetings import names, pair
+
+    pairs = {pair(*two) for profile in profiles for two in combinations(names(profile), 2)}
+    by_times = sorted(pairs, key=lambda name: (times.get(name, 0), name))
+    if table:
+        every = sorted({name for profile in profiles for name in names(profile)})
+        output().print(_of_pairs(every, times))
+    never = [name for name in by_times if not times.get(name)]
+    rarest = "; ".join(f"{name} {times[name]:,}" for name in by_times[len(never) :][:RAREST])
+    said = f"; never: {', '.join(never)}" if never else ""
+    met = len(pairs) - len(never)
+    say(f"{met} of {plural(len(pairs), 'pair')} of mechanisms met in a message{said}; the rarest: {rarest}")
+
+
+def _of_pairs(every: Sequence[str], times: Mapping[str, int]) -> Table:
+    from partq.conformance.frontends.campaign.meetings import pair
+
+    table = titled("messages in which two mechanisms met", [""], right=every[1:])
+    for n, one in enumerate(every[:-1]):
+        counts = (times.get(pair(one, other), 0) for other in every[n + 1 :])
+        table.add_row(one, *([""] * n), *(f"{count:,}" if count else "-" for count in counts))
+    return table
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
