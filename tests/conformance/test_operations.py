@@ -29,6 +29,7 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/request_phrases.py": "phrases",
     "workload/trouble_phrases.py": "phrases",
     "workload/weights.py": "names of phrases, some of which are those of operations",
+    "workload/meetings.py": "the same",
     "workload/tours.py": "the words of the model's scopes",
     "workload/traces.py": "the words of the TLA+ specification",
     "oracle/roles.py": "what each is to the judge",
