@@ -348,6 +348,52 @@ def close_parted(world: World) -> Steps[bool]:
     return outcome((yield from world.accept("s", proc="d"))) == "ok"
 
 
+# Management.
+
+
+def active(answer: Answer) -> int:
+    return int(answer[2][0].active)
+
+
+@scene()
+def locked_apart(world: World) -> Steps[bool]:
+    yield from world.send(Post("a"))
+    yield from world.receive()
+    return active((yield from world.get())) == 0
+
+
+@scene()
+def deferred_apart(world: World) -> Steps[bool]:
+    yield from world.send(Post("a"))
+    yield from world.settle("defer", only((yield from world.receive())).lock)
+    return active((yield from world.get())) == 0
+
+
+@scene()
+def stale_counts(world: World) -> Steps[bool]:
+    yield from world.get()
+    yield from world.send(Post("a"))
+    return active((yield from world.get())) == 0
+
+
+@scene()
+def count_outrun(world: World) -> Steps[bool]:
+    world.broker.timetable.outrun = 1
+    return (yield from world.get())[2][0].scheduled == -1
+
+
+@scene(max_message_size=10)
+def count_headers(world: World) -> Steps[bool]:
+    return outcome((yield from world.send(Post("a", "body", properties=(("colour", "red"),))))) == "too_large"
+
+
+@scene()
+def skip_down(world: World) -> Steps[bool]:
+    yield from world.send(Post("a", partition_key=home(world, 0)))
+    yield from world.broker.faults.partition_down(0)
+    return active((yield from world.get())) == 0
+
+
 # Transactions.
 
 

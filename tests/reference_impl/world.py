@@ -127,6 +127,9 @@ class World:
     def close(self, session: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "close_session", self.client(proc), session)
 
+    def get(self, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "get", self.client(proc))
+
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 

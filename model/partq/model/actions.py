@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from .messages import Delivery, Message
-from .operations import ENV, UNAVAILABLE, Outcome
+from .operations import ENV, OPS, UNAVAILABLE, Outcome
 from .profiles import SECOND
 
 LONG_SEND: Final = 15 * SECOND
@@ -75,7 +75,8 @@ class Action(NamedTuple):
     its way to that flow; None: to any. ``calm``: no partition fault touches the operation, so that it may be
     refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive, peek or drain.
     ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
-    ``locked_until``: the end of the lock that the answer shows.
+    ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
+    to be compared, by argument.
     """
 
     op: str
@@ -101,6 +102,7 @@ class Action(NamedTuple):
     session_id: str | None = None
     next: bool = False
     locked_until: int | None = None
+    told: tuple[tuple[str, Any], ...] = ()
     slack: int = 0
     early: int = 0
     calm: bool = False
@@ -164,6 +166,8 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
             fields[_RENAMED[name]] = (value,) if name == "lock" else value
         elif name in Action._fields:
             fields[name] = tuple(value) if isinstance(value, list) else value
+    if told := tuple((name, args[name]) for name in OPS[op].tells if name in args and name not in fields):
+        fields["told"] = told
     if "seqs" in fields:
         fields["max"] = len(fields["seqs"])
     return Action(op, proc, slack=slack, **fields)

@@ -38,6 +38,7 @@ class Entity:
     ``max_delivery_count`` deliveries that came to nothing a message is dead-lettered (RCV-9). With
     ``duplicate_detection`` a message ID counts once within the ``duplicate_window`` (DUP-1). With
     ``requires_session`` every message belongs to a session, which a client has to accept (SES).
+    ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
 
     Raises `InvalidEntity`.
     """
@@ -52,6 +53,7 @@ class Entity:
     duplicate_window: int = 600 * SECOND
     max_delivery_count: int = 10
     requires_session: bool = False
+    max_message_size: int | None = None
 
     def __post_init__(self) -> None:
         for name, (low, high, optional) in ENTITY_BOUNDS.items():
@@ -80,6 +82,7 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "seq_start": (0, MAX_SEQ, True),
     "peek_cap": (1, 2**31, True),
     "max_delivery_count": (1, 2**31, False),
+    "max_message_size": (1, 2**31, True),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 

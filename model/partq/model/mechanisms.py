@@ -30,6 +30,7 @@ MECHANISMS: Final = (
     "faults",
     "domains",
     "admission",
+    "management",
 )
 """The mechanisms that are built, in the order in which what they add is put together: of two that add to the
 same, the later one sees what the earlier one made of it."""

@@ -167,6 +167,18 @@ class Session(NamedTuple):
     locked_until: int | None = None
 
 
+class Overview(NamedTuple):
+    """What a get of an entity answers; None: that is not shown. ``active``, ``scheduled`` and
+    ``dead_lettered`` count messages, over all partitions. ``status``: its availability, in the broker's
+    word."""
+
+    active: int | None = None
+    scheduled: int | None = None
+    dead_lettered: int | None = None
+    partitions: int | None = None
+    status: str | None = None
+
+
 def is_shown_as(message: Message, shown: Delivery) -> bool:
     """Whether body and keys, as far as they are shown, are those of the message (RCV-1)."""
     return (

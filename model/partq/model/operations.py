@@ -40,6 +40,7 @@ class Kind(StrEnum):
     INT = "int"
     NS = "ns"
     TIME = "ns, negative or not"
+    TALLY = "int, negative or not"
     SEQ = "seq"
     FLAG = "flag"
     TEXTS = "list of text"
@@ -162,6 +163,11 @@ _MOST = {"max": Arg(Kind.INT, required=True)}
 _PARTITION = {"partition": Arg(Kind.INT, required=True)}
 _SESSION = {"session_id": Arg(Kind.NAME, required=True)}
 _UNTIL = {"locked_until": Arg(Kind.TIME, meaning="the end of the lock, as the answer shows it")}
+_OVERVIEW = {
+    **dict.fromkeys(("active", "scheduled", "dead_lettered"), Arg(Kind.TALLY, meaning="so many messages")),
+    "partitions": Arg(Kind.INT, meaning="so many partitions"),
+    "status": Arg(Kind.NAME, meaning="the availability status"),
+}
 _FLOW = {"flow": Arg(Kind.TEXT, required=True)}
 _MAYBE_FLOW = {"flow": Arg(Kind.TEXT, bare=True)}
 _MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
@@ -219,7 +225,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "create": OpSpec(_SETTINGS | _TIMEOUT),
     "update": OpSpec(_SETTINGS | _TIMEOUT),
     "delete": OpSpec(_TIMEOUT),
-    "get": OpSpec(_TIMEOUT),
+    "get": OpSpec(_OVERVIEW | _TIMEOUT, tells=tuple(_OVERVIEW)),
     "add_rule": OpSpec(_RULE | _TXN | _TIMEOUT),
     "remove_rule": OpSpec(_RULE | _TXN | _TIMEOUT),
     "partition_down": OpSpec(_PARTITION, env=True, fault=True, undone_by="partition_up"),

@@ -21,6 +21,7 @@ from .flowend import FlowEnd
 from .flows import Assignments
 from .freedoms import taken
 from .frontend import FrontEnd
+from .management import Accounts
 from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
@@ -55,6 +56,7 @@ class Parts:
     lifetimes: type[Lifetimes] = Lifetimes
     memory: type[Memory] = Memory
     sessions: type[SessionLocks] = SessionLocks
+    accounts: type[Accounts] = Accounts
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -77,6 +79,7 @@ class Broker(Core):
         super().__init__(config, clock, rules, partitions, locks, parts.router)
         self.timetable = parts.timetable(self)
         self.sessions = parts.sessions(self)
+        self.accounts = parts.accounts(self)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)

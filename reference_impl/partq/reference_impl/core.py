@@ -59,6 +59,7 @@ class Core:
     timetable: Timetable
     lifetimes: Lifetimes
     sessions: Any
+    accounts: Any
 
     def __init__(
         self,

@@ -146,6 +146,26 @@ class Freedoms:
     """SCH-5: a cancel that is asked for about the message's time takes until then, or longer, and may be
     answered ok although the message is activated."""
 
+    # Management.
+
+    locked_apart: float = later(0.5)
+    """MGT-1: a locked message is not counted as active. (Else: it is.)"""
+
+    deferred_apart: float = later(0.5)
+    """MGT-1: a deferred message is not counted as active. (Else: it is.)"""
+
+    stale_counts: float = later(0.5)
+    """MGT-1: counts are as they were told up to two seconds before."""
+
+    count_outrun: float = later(0.5)
+    """SCH-5: a cancel that came too late is counted, so that the scheduled count may be negative."""
+
+    count_headers: float = later(0.5)
+    """ENT-7: a message's size includes its headers and properties. (Else: it is that of the body.)"""
+
+    skip_down: float = later(0.5)
+    """MGT-1, MGT-2: the messages of a partition that is down are not counted."""
+
     # Faults.
 
     lose_link: float = often(0.02)

@@ -14,9 +14,9 @@ from .clock import HOP, Steps
 from .core import Core
 from .errors import Refused
 from .freedoms import taken
+from .management import Managing
 from .network import Connection
 from .partition import Partition
-from .sessions import InSessions
 from .store import Stored
 from .transactions import Transaction
 
@@ -34,7 +34,7 @@ class Peek(NamedTuple):
     shown: list[Any]
 
 
-class FrontEnd(InSessions):
+class FrontEnd(Managing):
     """One of the broker's front ends. ``dead_letters``: the same of the dead-letter queue."""
 
     def __init__(self, broker: Core, turn: int) -> None:

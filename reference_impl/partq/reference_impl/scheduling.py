@@ -36,12 +36,13 @@ class Queue(Protocol):
 
 class Timetable:
     """When the scheduled messages of a queue are activated, and whether a cancel comes in time. ``any``:
-    whether there may be any."""
+    whether there may be any. ``outrun``: how many cancels were answered ok, and came too late."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
         self.clock = queue.clock
         self.any = False
+        self.outrun = 0
 
     def enter(self, stored: Stored) -> None:
         """Let a message that was stored just now wait for its time."""
@@ -96,6 +97,7 @@ class Timetable:
             while self.clock.now < (stored.due or 0):
                 yield stored.due
             if self.is_outrun(stored):
+                self.outrun += 1
                 return
         if not stored.partition.up:
             raise Refused("unavailable", "the partition is down")

@@ -60,6 +60,7 @@ class Config:
     ``duplicate_detection``: a message ID is remembered for the ``duplicate_window``, and its duplicates are
     dropped.
     ``requires_session``: every message belongs to a session.
+    ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -88,6 +89,7 @@ class Config:
     duplicate_detection: bool = False
     duplicate_window: int = 600 * SECOND
     requires_session: bool = False
+    max_message_size: int | None = None
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -50,6 +50,7 @@ KINDS: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.NAME: name,
     Kind.FLAG: st.booleans(),
     Kind.TIME: instant,
+    Kind.TALLY: instant,
     Kind.SEQ: seq,
     Kind.TEXTS: st.lists(text, max_size=3).map(tuple),
     Kind.SEQS: st.lists(seq, max_size=3).map(tuple),

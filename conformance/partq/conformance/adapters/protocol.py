@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
-from partq.model.messages import Delivery, Message, Session
+from partq.model.messages import Delivery, Message, Overview, Session
 from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
@@ -162,6 +162,12 @@ class Client:
 
     def close_session(self, session_id: str) -> None:
         """Give the session back, with the messages of it that are locked."""
+        raise Rejected("unsupported")
+
+    def get(self) -> Overview:
+        """What the broker's management shows of the queue: counts of messages, its partitions, its
+        availability status in the broker's word (``Limited`` while a partition is down). What it does not
+        show is None."""
         raise Rejected("unsupported")
 
     def begin(self, txn: str) -> None:

@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import (
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.model.messages import Delivery, Session
+from partq.model.messages import Delivery, Overview, Session
 from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SWITCHED
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
@@ -79,7 +79,7 @@ def _queue(end: Any, args: Args) -> Any:
 
 def _plainly(op: str) -> FrontEndCall:
     """The method of its name, with the connection and the arguments in the order of the alphabet."""
-    names = [name for name in OPS[op].args if name not in ("timeout", "entity")]
+    names = [name for name in OPS[op].args if name not in ("timeout", "entity", *OPS[op].tells)]
     return lambda end, connection, args: getattr(_queue(end, args), op)(connection, *map(args.get, names))
 
 
@@ -280,6 +280,9 @@ class LiveClient(Client):
 
     def renew_session(self, session_id: str) -> Session | None:
         return Session(*self._ask("renew_session", session_id=session_id)[0])
+
+    def get(self) -> Overview:
+        return Overview(*self._ask("get")[0])
 
     def _ask(self, op: str, **args: Any) -> Sequence[Any]:
         broker = self._broker

@@ -78,6 +78,7 @@ def whole(low: int, high: int, expected: str) -> FieldReader:
 
 a_count: Final = whole(0, MAX_INT, "a number from 0 to 2^63-1")
 a_time: Final = whole(-MAX_INT - 1, MAX_INT, "a time that fits in 64 bits (signed)")
+a_tally: Final = whole(-MAX_INT - 1, MAX_INT, "a whole number that fits in 64 bits (signed)")
 a_seq: Final = whole(0, MAX_SEQ, "a sequence number from 0 to 2^64-1")
 a_64_bit: Final = whole(-MAX_INT - 1, MAX_SEQ, "a number that fits in 64 bits")
 

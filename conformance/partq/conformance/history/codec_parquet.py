@@ -45,7 +45,7 @@ MAX_VALUES: Final = 100 * 1000 * 1000
 
 _KINDS: Final = {
     **dict.fromkeys((Kind.TEXT, Kind.NAME, Kind.OBJECT), pa.string()),
-    **dict.fromkeys((Kind.INT, Kind.NS, Kind.TIME), pa.int64()),
+    **dict.fromkeys((Kind.INT, Kind.NS, Kind.TIME, Kind.TALLY), pa.int64()),
     Kind.SEQ: pa.uint64(),
     Kind.FLAG: pa.bool_(),
     Kind.TEXTS: pa.list_(pa.string()),

@@ -281,7 +281,9 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
-    if kind is Kind.INT:
+    if kind is Kind.TALLY and words[0].startswith("-"):
+        return -whole_number(words[0][1:])
+    if kind is Kind.INT or kind is Kind.TALLY:
         return whole_number(words[0])
     if kind is Kind.NS or kind is Kind.TIME:
         return time(words[0])

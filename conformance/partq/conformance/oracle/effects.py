@@ -90,8 +90,11 @@ class Effect(NamedTuple):
 
 
 def without_others(effect: Effect) -> Effect:
-    """The effect in an excerpt, which may lack what made something come next."""
-    return effect._replace(action=effect.action._replace(next=False)) if effect.action.next else effect
+    """The effect in an excerpt, which may lack what made something come next, or what an answer counts."""
+    action = effect.action
+    if not (action.next or action.told):
+        return effect
+    return effect._replace(action=action._replace(next=False, told=()))
 
 
 def effects_of(

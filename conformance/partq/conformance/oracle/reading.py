@@ -156,7 +156,7 @@ class EntityReading:
             raise Unanswerable(why)
         records = with_lost_connections(named_by_numbers(records, self.family))
         with _unanswerable():
-            records = told_apart(self.entity, records, self.header.skew_ns)
+            records = told_apart(self.header, self.entity, records)
         _check_messages(self.family, records)
         return records
 

@@ -25,7 +25,8 @@ class Use(NamedTuple):
     ``asked``: of an entity that has not chosen it nothing is known of what such a record does. ``whole``:
     there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
-    different clients may differ by so many ns; raises `Ambiguous`."""
+    different clients may differ by so many ns; raises `Ambiguous`. ``compared``: the records of a history,
+    without what their answers say that nothing can be held against."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -37,6 +38,7 @@ class Use(NamedTuple):
     asked: bool = False
     whole: bool = False
     tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
+    compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
 
 
 @cache
@@ -67,12 +69,14 @@ def has_excerpts(entity: Entity) -> bool:
     return not any(one.whole and one.chosen(entity) for one in uses().values())
 
 
-def told_apart(entity: Entity, records: Records, skew: int) -> Records:
-    """The records with names of their own for messages that what the entity chooses may confuse. Raises
-    `Ambiguous`."""
+def told_apart(header: Header, entity: Entity, records: Records) -> Records:
+    """The records with names of their own for messages that what the entity chooses may confuse, and with
+    those answers alone that are to be compared. Raises `Ambiguous`."""
     for one in uses().values():
+        if any(map(one.uses, records)):
+            records = one.compared(header, entity, records)
         if one.chosen(entity):
-            records = one.tells_apart(records, skew)
+            records = one.tells_apart(records, header.skew_ns)
     return records
 
 

@@ -97,6 +97,7 @@ _KINDS: Final[Mapping[Kind, Schema]] = {
     Kind.INT: COUNT,
     Kind.NS: COUNT,
     Kind.TIME: TIME,
+    Kind.TALLY: TIME,
     Kind.SEQ: SEQ,
     Kind.FLAG: FLAG,
     Kind.TEXTS: list_of(TEXT),

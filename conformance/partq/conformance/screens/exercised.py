@@ -2,7 +2,8 @@
 of mechanisms (their `reading`).
 
 A rule with a row here needs no screen. The counts are of operations and their answers. If no screen checks
-the rule, only histories that the judge accepts count (`evaluation.decision`). Nothing here finds violations.
+the rule, only histories that the judge accepts count (`evaluation.decision`). Nothing here
+finds violations, but for what a row `finds`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def check(facts: Facts) -> Report:
 def _count(facts: Facts, report: Report, table: Mapping[str, Exercise]) -> None:
     for rule, exercise in table.items():
         report.count(rule, exercise.count(facts))
+        exercise.finds(facts, report)
 
 
 def _answers(facts: Facts) -> list[Record]:

@@ -93,8 +93,10 @@ class Exercise(NamedTuple):
     """A row of `exercised`, here or in a mechanism: how to count that a history exercises a rule.
 
     ``count``: how often a history exercises the rule. ``needs``: see `Screen`. ``judged``: whether the
-    judge alone decides it."""
+    judge alone decides it. ``finds``: notes what breaks the rule for certain, so that of several rules that
+    explain a history it is the one."""
 
     count: Callable[[Facts], int]
     needs: tuple[str, ...]
     judged: bool = False
+    finds: Callable[[Facts, Report], None] = lambda facts, report: None

@@ -10,7 +10,7 @@ from ..operations import FOR_GOOD, UNAVAILABLE
 from ..routing.norm import key_of
 from ..settling.norm import held, held_of, holds
 from ..state import NARROWLY, State, is_up, key_partition
-from .norm import Steps, reaches_the_dead, refused, refused_for_good, struck_elsewhere
+from .norm import Steps, may_be_beyond, reaches_the_dead, refused, refused_for_good, struck_elsewhere
 
 UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 """Errors that a valid request may get for a reason that is not modelled."""
@@ -44,7 +44,7 @@ def felt_elsewhere(state: State, action: Action) -> Steps:
 @beyond(refused_for_good, "KEY-9")
 def refused_for_nothing(state: State, action: Action, error: str) -> Steps:
     """A valid request is refused for good."""
-    if error not in UNMODELLED or (error in FULL and action.messages):
+    if error not in UNMODELLED or may_be_beyond(state, action, error):
         return
     if action.op in REQUESTS or error not in LOST or _certainly_held(state, action, error):
         yield from refused(state, action, UNMODELLED)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from ..actions import FULL, GONE, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import with_txn
+from ..messages import Message
 from ..operations import CONNECTION_LOST, UNAVAILABLE
 from ..routing.norm import failed
-from ..state import State, transaction
+from ..state import Config, State, transaction
 from ..transactions.commits import rolled_back
 
 Steps = Iterator[tuple[Answer, State]]
@@ -39,11 +41,29 @@ def struck_elsewhere(state: State, action: Action) -> Steps:
     yield from ()
 
 
+Limits = Callable[[Config, str, tuple[Message, ...]], bool]
+
+_limits: Final[list[Limits]] = []
+
+
+def limits(function: Limits) -> Limits:
+    """Mark what a mechanism knows of a limit: whether a send may be refused with an error of `FULL`."""
+    _limits.append(function)
+    return function
+
+
+def may_be_beyond(state: State, action: Action, error: str) -> bool:
+    """Whether the error tells of a limit, and the send may be beyond it."""
+    if error not in FULL or not action.messages:
+        return False
+    return all(may_be(state.cfg, error, action.messages) for may_be in _limits)
+
+
 @point("KEY-9")
 def refused_for_good(state: State, action: Action, error: str) -> Steps:
     """A valid request is refused with this error, which is no passing one: a send as beyond a limit."""
-    if error in FULL and action.messages:
-        yield from refused(state, action, FULL)
+    if may_be_beyond(state, action, error):
+        yield from refused(state, action, frozenset({error}))
 
 
 @clause("KEY-9")

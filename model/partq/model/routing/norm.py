@@ -26,9 +26,9 @@ from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, 
 Steps = Iterator[tuple[Answer, State]]
 Placed = tuple[State, tuple[int, ...]]
 
-_ACCEPTED: Final = frozenset({False})
-_REFUSED: Final = frozenset({True})
-_EITHER: Final = frozenset({False, True})
+ACCEPTED: Final = frozenset({False})
+REFUSED: Final = frozenset({True})
+EITHER: Final = frozenset({False, True})
 
 
 @point("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
@@ -57,24 +57,41 @@ def demands(function: Demand) -> Demand:
     return function
 
 
+Weigh = Callable[[Config, tuple[Message, ...]], frozenset[bool]]
+
+_weighed: Final[list[Weigh]] = []
+
+
+def weighs(function: Weigh) -> Weigh:
+    """Mark what else a mechanism refuses a send for, as a whole: `REFUSED`, `EITHER` or `ACCEPTED`."""
+    _weighed.append(function)
+    return function
+
+
 @point("KEY-3", "KEY-5", "KEY-7")
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
     if not all(fits(cfg, message) for fits in _demands for message in messages):
-        return _REFUSED
+        return REFUSED
+    verdicts = {_refused_by_keys(cfg, messages), *(weigh(cfg, messages) for weigh in _weighed)}
+    return REFUSED if REFUSED in verdicts else EITHER if EITHER in verdicts else ACCEPTED
+
+
+@clause("KEY-3", "KEY-5", "KEY-7")
+def _refused_by_keys(cfg: Config, messages: tuple[Message, ...]) -> frozenset[bool]:
     if cfg.profile.key_rule is KeyRule.USER_PROPERTY:
-        return _ACCEPTED
+        return ACCEPTED
     if any(map(conflicting, messages)):
-        return _REFUSED if cfg.profile.partitioned else _EITHER
+        return REFUSED if cfg.profile.partitioned else EITHER
     if not cfg.profile.partitioned or len(messages) == 1:
-        return _ACCEPTED
+        return ACCEPTED
     keys = {key_of(cfg, m) for m in messages}
     if len(keys) == 1:
-        return _ACCEPTED
+        return ACCEPTED
     # With others, or another's, in one batch no source says whether a keyless message, or an ID that is its
     # key (KEY-4), has a different one.
-    return _EITHER if len(keys & effective_keys(messages, cfg.profile.key_rule) - {None}) < 2 else _REFUSED
+    return EITHER if len(keys & effective_keys(messages, cfg.profile.key_rule) - {None}) < 2 else REFUSED
 
 
 @clause("KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")

@@ -23,6 +23,7 @@ from partq.conformance.screens.attribution import applies, enlisted_only, homes,
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
 from partq.model.operations import FOR_GOOD, Outcome
+from partq.model.sizes import may_be_over
 
 INVALID: Final = "invalid_operation"
 
@@ -71,6 +72,8 @@ def _judge_batches(facts: Facts, report: Report) -> None:
     keyed, accepted, refused = 0, 0, []
     for record in facts.requests:
         if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(record):
+            continue
+        if may_be_over(facts.profile, facts.entity, record.args["messages"]):
             continue
         ok = record.outcome == Outcome.OK
         if facts.keys_of(record.args["messages"]) != {None}:
@@ -159,6 +162,8 @@ def _plain_send(facts: Facts, record: Record) -> bool:
     """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
     nothing is down (ROUTE-5). Where there are sessions, it is of one (SES-3)."""
     messages = record.args["messages"]
+    if may_be_over(facts.profile, facts.entity, messages):
+        return False
     if facts.entity.requires_session and any(message.session_id is None for message in messages):
         return False
     alone = len(messages) == 1 and "txn" not in record.args and len(facts.by_id[messages[0].id]) == 1

@@ -1,0 +1,253 @@
+"""Programs whose clients ask for counts and availability, at rest and amid other operations. Cases: MGT and
+ENT on the partitioned azure profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from partq.conformance.workload import phrases
+from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.cases.steps import (
+    LOCK,
+    PARTITIONED,
+    asking,
+    complete,
+    down,
+    message,
+    partitions,
+    pass_time,
+    peek,
+    receive,
+    restart,
+    send,
+    settle,
+    take,
+    up,
+)
+from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.program import Step
+from partq.conformance.workload.weights import Theme, weighed
+from partq.model.messages import Message
+from partq.model.operations import DEAD_LETTER, ENV
+from partq.model.profiles import SECOND
+
+_LIMIT: Final = 8_000
+"""Bytes of the largest message, where programs send larger ones."""
+
+_REST: Final = 12 * SECOND
+"""Long enough for counts to be read at rest."""
+
+
+def _get(draft: Draft) -> None:
+    draft.add(draft.client(), "get")
+
+
+def _rest(draft: Draft) -> None:
+    """Nothing happens for a while, mostly until every lock has ended, and then the counts are read."""
+    by = _REST + (draft.entity.lock_duration if draft.source.below(3) else 0)
+    draft.add(ENV, "advance", by=by)
+    _get(draft)
+
+
+def _fill(draft: Draft) -> None:
+    """A few messages, and their count at rest."""
+    phrases.send_some(draft, 1, 3)
+    _rest(draft)
+
+
+def _wait(draft: Draft) -> None:
+    """A message that is scheduled, counted before its time or after, or cancelled."""
+    client, delay = draft.client(), (20, 40, 60)[draft.source.below(3)] * SECOND
+    one = replace(draft.message(draft.some_key()), scheduled_at=None)
+    draft.add(client, "schedule", messages=(one,), delay=delay)
+    _rest(draft)
+    if draft.chance(2):
+        draft.add(client, "cancel_scheduled", pick=draft.source.below(3))
+        _rest(draft)
+
+
+def _part(draft: Draft) -> None:
+    """Some are received and settled one way or another, and the rest is counted."""
+    client = draft.client()
+    draft.add(client, "receive", max=2, timeout=SECOND)
+    op = ("complete", "complete", DEAD_LETTER, "defer", "abandon")[draft.source.below(5)]
+    draft.add(client, op, pick=[draft.source.below(2)])
+    _rest(draft)
+
+
+def _bury(draft: Draft) -> None:
+    """A message is dead-lettered, and counted, before it is taken from its queue or after."""
+    client, settler = draft.client(), draft.client()
+    phrases.send(draft)
+    draft.add(settler, "receive", max=1, timeout=SECOND)
+    draft.add(settler, DEAD_LETTER, pick=[0])
+    _rest(draft)
+    if draft.chance(2):
+        draft.add(client, "receive", max=1, mode="receive_and_delete", timeout=SECOND, entity=DEAD_LETTER)
+        _rest(draft)
+    else:
+        draft.add(client, "peek", max=8, entity=DEAD_LETTER, **{"from": "start"})
+
+
+def _limp(draft: Draft) -> None:
+    """What is shown while a partition is down, and after it has come up."""
+    index = draft.source.below(draft.entity.partitions)
+    draft.add(ENV, "partition_down", index=index)
+    _get(draft)
+    if draft.chance(2):
+        phrases.send(draft)
+        _rest(draft)
+    draft.add(ENV, "partition_up", index=index)
+    (_get, _rest)[draft.source.below(2)](draft)
+
+
+def _weigh(draft: Draft) -> None:
+    """A message, or a batch, that is too large, nearly so, or just not."""
+    draft.messages += 2
+    bodies = (("x" * 9_000,), ("x" * 7_800,), ("x" * 5_000,), ("x" * 5_000,) * 2, ("x" * 2_000,) * 2)
+    chosen, key, name = bodies[draft.source.below(len(bodies))], draft.some_key(), f"m{draft.messages}"
+    messages = tuple(Message(f"{name}-{n}", body, None, key) for n, body in enumerate(chosen))
+    txn = {"txn": True} if draft.chance(6) else {}
+    draft.add(draft.client(), "send" if len(messages) == 1 else "send_batch", messages=messages, **txn)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "management_get": _get,
+    "management_rest": _rest,
+    "management_fill": _fill,
+    "management_wait": _wait,
+    "management_part": _part,
+    "management_bury": _bury,
+    "management_limp": _limp,
+    "management_weigh": _weigh,
+}
+"""Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "management",
+    rule="MGT-1",
+    weights=weighed(
+        "management_get 6, management_rest 10, management_fill 10, management_wait 5, management_part 10, "
+        "management_bury 4, management_limp 6, management_weigh 5, send 16, batch 4, receive 6, "
+        "take 4, complete 8, abandon 3, peek 3, transaction 3, advance 2, front_end 1, kill 1"
+    ),
+    settings={"max_message_size": _LIMIT},
+    needs="get",
+    one_in=12,
+)
+
+
+def _gets(proc: str) -> Step:
+    return Step(proc, "get", {})
+
+
+def _at_rest(proc: str, by: int = _REST) -> tuple[Step, ...]:
+    return pass_time(by), _gets(proc)
+
+
+_LATER: Final = 90 * SECOND
+
+
+def _schedules(*messages: Message) -> Step:
+    return Step("c1", "schedule", {"messages": messages, "delay": _LATER})
+
+
+CASES: Final = Cases()
+
+
+@CASES.case("counts-at-rest", PARTITIONED, "MGT-1")
+def _counts() -> Steps:
+    """The counts that a get returns are the sums over all partitions.
+    Messages of many keys, counted before and after some are completed."""
+    return [
+        _gets("c1"),
+        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(12)),
+        send("c1", message("n1"), message("n2")),
+        *_at_rest("c2"),
+        take("c1", 3),
+        receive("c1", 2),
+        complete("c1", 0, 1),
+        *_at_rest("c1", _REST + LOCK),
+    ]
+
+
+@CASES.case("counts-by-kind", PARTITIONED, "MGT-1")
+def _kinds() -> Steps:
+    """Scheduled messages and dead letters are counted as such, and not as active.
+    Two messages scheduled, of which one is cancelled; one dead-lettered; the counts in between."""
+    return [
+        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(4)),
+        _schedules(message("s1", "k1")),
+        _schedules(message("s2", "k2")),
+        *_at_rest("c1"),
+        Step("c1", "cancel_scheduled", {"pick": 0}),
+        receive("c1"),
+        settle("c1", DEAD_LETTER),
+        *_at_rest("c1", _REST + LOCK),
+        asking(take("c2"), {"entity": DEAD_LETTER}),
+        pass_time(_LATER),
+        *_at_rest("c1"),
+    ]
+
+
+@CASES.case("counts-through-a-restart", PARTITIONED, "MGT-1")
+def _restarted() -> Steps:
+    """The counts are those of what is stored, through a restart, too.
+    Messages of many keys, some completed, counted after a restart."""
+    return [
+        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(8)),
+        take("c1", 2),
+        *restart(),
+        *_at_rest("c1", _REST + LOCK),
+    ]
+
+
+@CASES.case("limited-while-down", PARTITIONED, "MGT-2")
+def _limited(profile: str) -> Steps:
+    """While a partition is down the availability status reads Limited.
+    Each partition down by itself, then two of them, and none."""
+    count = partitions(profile)
+    one_by_one = (step for n in range(count) for step in (down(n), _gets("c1"), up(n)))
+    return [
+        send("c1", message("m1", "k")),
+        _gets("c1"),
+        *one_by_one,
+        *(down(n) for n in range(min(2, count))),
+        _gets("c2"),
+        up(0),
+        _gets("c2"),
+        *(up(n) for n in range(1, min(2, count))),
+        *_at_rest("c2"),
+    ]
+
+
+@CASES.case("too-large", PARTITIONED, "ENT-7", "MGT-1", max_message_size=_LIMIT)
+def _too_large() -> Steps:
+    """A message, and a batch, over the size limit is refused, and nothing of it is stored.
+    A large message and a batch of several that are not, each refused; smaller ones are stored."""
+    half = "half" * (_LIMIT // 6)
+    return [
+        send("c1", message("m1", "k", body="large" * (_LIMIT // 4))),
+        send("c1", message("m2", "k", body=half)),
+        send("c1", message("m3", "k", body=half), message("m4", "k", body=half)),
+        send("c1", message("m5"), message("m6")),
+        peek("c2", start="start"),
+        *_at_rest("c1"),
+    ]
+
+
+@CASES.case("partitions-shown", PARTITIONED, "ENT-2", "ENT-3")
+def _partitions() -> Steps:
+    """An entity shows sixteen partitions on Standard, those of its namespace on Premium.
+    Shown with all partitions up, with one down, and after a restart."""
+    return [
+        send("c1", message("m1", "k")),
+        _gets("c1"),
+        down(0),
+        _gets("c1"),
+        up(0),
+        *restart(),
+        _gets("c1"),
+    ]

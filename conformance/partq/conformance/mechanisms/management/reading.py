@@ -1,0 +1,79 @@
+"""Management in a history, and what exercises its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.outages import Outages
+from partq.conformance.facts.records import span
+from partq.conformance.history import Record
+from partq.conformance.mechanisms.management.counting import find_wrong
+from partq.conformance.mechanisms.management.rest import COUNTS, GETS, compared
+from partq.conformance.oracle.uses import Use
+from partq.conformance.screens.protocol import Exercise, Report
+from partq.model.operations import Outcome
+from partq.model.sizes import exceeds
+
+_DOWN: Final = "partition_down"
+
+
+def _gets(record: Record) -> bool:
+    return record.op == GETS
+
+
+def _uses(record: Record) -> bool:
+    """A get, or a send of something that has a size."""
+    return record.op == GETS or any(message.body for message in record.args.get("messages", ()))
+
+
+USE: Final = Use(
+    uses=_uses,
+    rule="MGT-1",
+    what="gets of entities and large messages",
+    matters=lambda record, end: False,
+    compared=compared,
+)
+
+
+def _answers(facts: Facts, *names: str) -> list[Record]:
+    """The gets that show one of these."""
+    found = (record for record in facts.records if _gets(record) and record.outcome == Outcome.OK)
+    return [record for record in found if not record.args.keys().isdisjoint(names)]
+
+
+def _counted(facts: Facts) -> int:
+    """Each get whose counts are compared, and one of which is not zero."""
+    records = compared(facts.header, facts.entity, facts.records)
+    shown = (record.args for record in records if _gets(record) and record.outcome == Outcome.OK)
+    return sum(any(args.get(name) for name in COUNTS) for args in shown)
+
+
+def _while_down(facts: Facts) -> int:
+    """Each status that is shown while a partition is down."""
+    outages = facts.derive(Outages)
+    return sum(outages.some_certainly_down(*span(get)) for get in _answers(facts, "status"))
+
+
+def _too_large(facts: Facts) -> list[Record]:
+    """Each send that is too large."""
+    sends = (record for record in facts.records if "messages" in record.args)
+    return [one for one in sends if exceeds(facts.profile, facts.entity, one.args["messages"])]
+
+
+def _find_accepted(facts: Facts, report: Report) -> None:
+    for record in _too_large(facts):
+        if record.outcome == Outcome.OK and "txn" not in record.args:
+            report.find(
+                "ENT-7", "accepted", (record,), "a send whose bodies are larger than allowed was accepted"
+            )
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "ENT-7": Exercise(lambda facts: len(_too_large(facts)), ("send",), judged=True, finds=_find_accepted),
+    "MGT-1": Exercise(_counted, (GETS,), judged=True, finds=find_wrong),
+    "MGT-2": Exercise(_while_down, (GETS, _DOWN), judged=True),
+    "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
+    "ENT-3": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
+}
