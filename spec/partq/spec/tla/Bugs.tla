@@ -55,6 +55,11 @@ BugSendBatchHalf(m) ==
                   BatchSaid("batch", m, "ok"))
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
 
+\* ... only while a partition is down (RCV-2).
+BugSendBatchHalfInOutage(m) ==
+    IF Down = {} THEN MaySendBatch(m) /\ StoresBatch("batch", m)
+    ELSE (\A n \in OfBatch(m) : Valid(n)) /\ BugSendBatchHalf(m)
+
 \* Stores a batch where its first message may go, and looks at no other key (ROUTE-1).
 BugSendBatchByTheFirst(m) ==
     /\ MaySendBatch(m)
@@ -99,6 +104,11 @@ BugAdvanceToOne(n) == IF n = Modulus - 1 THEN 1 ELSE n + 1
 BugGivenBackAnew(m, n, placed) ==
     [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n, !.num = AdvanceBy(@, 4),
                     !.placed = placed, !.doubt = "no", !.settling = FALSE ]
+
+\* What a commit numbers does not roll over (SEQ-5).
+BugNumberAtCommitOn(m) ==
+    IF ~Unnumbered(m) THEN msg[m].num
+    ELSE counter[msg[m].part] + Cardinality({ n \in UnnumberedIn(msg[m].part) : n < m })
 
 \* --- RCV -------------------------------------------------------------------
 
@@ -165,6 +175,10 @@ BugDeadAgainInQueue(m) ==
 \* Peeks of the dead-letter queue show, and receives from it deliver, what is not dead (RCV-9).
 BugInDeadLettersAny(m) == msg[m].at \in { "ready", "dead", "dead locked" }
 BugMayLockDeadAny(m) == msg[m].at \in { "ready", "dead" }
+
+\* A kill empties the dead-letter queue (RCV-2).
+BugAfterFaultNoDead(ps) ==
+    [ m \in Messages |-> IF msg[m].at = "dead" THEN Empty("done") ELSE msg[m] ]
 
 \* Delivers a dead letter that a client holds (RCV-6), or has completed (RCV-7).
 BugMayLockDeadHeld(m) == InDeadLetters(m)
@@ -355,6 +369,10 @@ BugNothingBeyond(from) == TRUE
 \* Shows everything again and again (PEEK-5).
 BugMovedOn(c, from, p, ms) == cursor
 
+\* A cursor that a fault resets stands at the end (PEEK-4).
+BugAtStartTheEnd ==
+    [ p \in Partitions |-> IF counter[p] = FirstNumber THEN NoNumber ELSE counter[p] - 1 ]
+
 \* A peek counts as a delivery (PEEK-6).
 BugAfterPeek(ms) ==
     [ m \in Messages |-> IF m \in ms /\ msg[m].count < MaxTries
@@ -390,6 +408,14 @@ BugShownAsScheduledNever(ms) == {}
 \* A cancel is answered ok and forgotten (SCH-3).
 BugWithdrawnNot(m) == msg[m]
 
+\* A cancel looks at the number within the partition, in whichever it is (RCV-2).
+BugCancelAnyPartition(m) ==
+    /\ MayBeCancelled(m) /\ IsScheduled(m)
+    /\ msg' = [ n \in Messages |->
+                IF IsScheduled(n) /\ msg[n].num = msg[m].num THEN Withdrawn(n) ELSE msg[n] ]
+    /\ Record(DirectCancelSeen(history, m), Said("cancel", NoClient, m, "ok"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+
 \* The message keeps its number when it is activated (SCH-4).
 BugNumberForActivationKept(p, m) == msg[m].num
 
@@ -411,6 +437,15 @@ BugRolledBackMessageCancelled(m) ==
     ELSE IF msg[m].settling THEN { Settled(m) } ELSE { msg[m] }
 
 \* --- REB -------------------------------------------------------------------
+
+\* Sends, and settlements, are refused while a partition is handed off (ROUTE-7).
+BugSendFailsInHandoff(m) ==
+    /\ MaySend(m)
+    /\ \E p \in Partitions : InHandoff(p)
+    /\ UNCHANGED << counter, home >>
+    /\ SendRefused("send", m, "refused")
+BugSettlingFailsInHandoff(op, c, m, t) ==
+    HeldBy(c, m, t) /\ InHandoff(msg[m].part) /\ Nothing(op, c, m, "refused")
 
 \* The old flow keeps its partition (REB-1).
 BugHandedOff(p) ==
