@@ -249,8 +249,9 @@ Consumed(h, m) ==
                !.lock[m] = [ u \in Turns |-> IF @[u] \in {"held", "doubt"}
                                              THEN "ended" ELSE @[u] ] ]
 
-\* No count of the scope is above this, so a bound need not grow beyond it.
-More(n) == IF n > MaxTries THEN n ELSE n + 1
+\* No count of the scope is above this, so a bound need not grow beyond it; where nothing is
+\* counted there is none.
+More(n) == IF n > MaxTries \/ ~CountsDeliveries THEN n ELSE n + 1
 
 \* Lock t of m ended by abandon or expiry, which counts.  `most` grew before if
 \* the lock was in doubt.
