@@ -21,7 +21,7 @@ MODEL: Final = Path(next(iter(partq.model.__path__)))
 ROOMS: Final = ("history", "facts", "workload", "adapters", "execution", "evaluation", "oracle", "verdict")
 
 WORDS: Final = re.compile(
-    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl|dead_?letter|bur(y|ied)|duplicate|session_?lock|requires_session|(accept|receive|renew|close)_session)(s|d|r?red)?(?![a-z])",
+    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl|dead_?letter|bur(y|ied)|duplicate|session_?lock|requires_session|(accept|receive|renew|close)_session|[gs]et_session_state)(s|d|r?red)?(?![a-z])",
     re.IGNORECASE,
 )
 """The mechanisms that have a part in every room."""

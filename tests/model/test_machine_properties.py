@@ -205,7 +205,7 @@ COVERED = {
     *(f"ORD-{n}" for n in range(1, 4)),
     *(f"SCH-{n}" for n in range(1, 7)),
     *(f"DUP-{n}" for n in (1, 2)),
-    *(f"SES-{n}" for n in (1, 3, 4, 5)),
+    *(f"SES-{n}" for n in range(1, 6)),
     *(f"MGT-{n}" for n in (1, 2)),
     *(f"ENT-{n}" for n in (2, 3, 7)),
 }

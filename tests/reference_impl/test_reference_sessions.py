@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from world import Post, World, ids, outcome
 
 from partq.reference_impl.broker import SECOND
 from partq.reference_impl.clock import Steps
+from partq.reference_impl.durable import DurableBroker
 from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer
 
@@ -206,6 +208,81 @@ def test_a_session_of_a_partition_that_is_down_is_neither_accepted_nor_the_next(
         assert _accepted((yield from world.accept(None))) == "s"
 
     world.do(scene())
+
+
+def _state(answer: Answer) -> str:
+    """The state that an answer shows, or the kind of error."""
+    return str(answer[2][0].state) if answer[2] else outcome(answer)
+
+
+def test_the_state_of_a_session_is_the_last_one_written_whoever_holds_it() -> None:
+    world = _world(lock_duration=5 * SECOND)
+
+    def scene() -> Steps[None]:
+        yield from world.accept("s")
+        assert _state((yield from world.noted("s"))) == ""
+        assert outcome((yield from world.note("s", "one"))) == "ok"
+        yield from world.note("s", "two")
+        yield from world.accept("t")
+        assert _state((yield from world.noted("t"))) == ""
+        yield from world.close("s")
+        yield from world.accept("s", proc="d")
+        assert _state((yield from world.noted("s", proc="d"))) == "two"
+        yield from world.sleep(6 * SECOND)
+        yield from world.accept("s")
+        assert _state((yield from world.noted("s"))) == "two"
+        yield from world.note("s", "")
+        assert _state((yield from world.noted("s"))) == ""
+
+    world.do(scene())
+
+
+def test_only_the_holder_reads_and_writes_the_state() -> None:
+    world = _world(lock_duration=5 * SECOND)
+
+    def scene() -> Steps[None]:
+        assert outcome((yield from world.note("s", "none"))) == "lock_lost"
+        yield from world.accept("s")
+        yield from world.note("s", "mine")
+        assert _state((yield from world.noted("s", proc="d"))) == "lock_lost"
+        assert outcome((yield from world.note("s", "other", proc="d"))) == "lock_lost"
+        yield from world.sleep(6 * SECOND)
+        assert outcome((yield from world.note("s", "late"))) == "lock_lost"
+        yield from world.accept("s", proc="d")
+        assert _state((yield from world.noted("s", proc="d"))) == "mine"
+
+    world.do(scene())
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_the_state_outlives_a_kill(durable: bool, tmp_path: Path) -> None:
+    world = _world(folder=tmp_path if durable else None)
+
+    def scene() -> Steps[None]:
+        yield from world.accept("s")
+        yield from world.note("s", "kept")
+        yield from world.broker.faults.broker_kill()
+        yield from world.broker.faults.broker_start()
+        yield from world.accept("s", proc="d")
+        assert _state((yield from world.noted("s", proc="d"))) == "kept"
+
+    world.do(scene())
+
+
+def test_the_state_is_in_the_files_that_are_opened_again(tmp_path: Path) -> None:
+    def written(world: World) -> Steps[None]:
+        yield from world.accept("s")
+        yield from world.note("s", "kept")
+
+    def found(world: World) -> Steps[None]:
+        yield from world.accept("s")
+        assert _state((yield from world.noted("s"))) == "kept"
+
+    for scene in (written, found):
+        world = _world(folder=tmp_path)
+        world.do(scene(world))
+        assert isinstance(world.broker, DurableBroker)
+        world.broker.close()
 
 
 def test_an_entity_without_sessions_has_none() -> None:

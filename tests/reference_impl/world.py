@@ -124,6 +124,12 @@ class World:
     def renew_session(self, session: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew_session", self.client(proc), session)
 
+    def note(self, session: str, state: str, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "set_session_state", self.client(proc), session, state)
+
+    def noted(self, session: str, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "get_session_state", self.client(proc), session)
+
     def close(self, session: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "close_session", self.client(proc), session)
 

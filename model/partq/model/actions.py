@@ -76,7 +76,8 @@ class Action(NamedTuple):
     refused as busy, which changes nothing. ``entity``: `operations.ENTITY`, of a receive, peek or drain.
     ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
     ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
-    to be compared, by argument.
+    to be compared, by argument. ``state``: of an assignment; or the state of a session that is set, or that
+    the answer shows.
     """
 
     op: str

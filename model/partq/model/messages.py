@@ -179,6 +179,12 @@ class Overview(NamedTuple):
     status: str | None = None
 
 
+class SessionState(NamedTuple):
+    """The state of a session, as its holder reads it: empty where it has none."""
+
+    state: str
+
+
 def is_shown_as(message: Message, shown: Delivery) -> bool:
     """Whether body and keys, as far as they are shown, are those of the message (RCV-1)."""
     return (

@@ -213,8 +213,15 @@ OPS: Final[dict[str, OpSpec]] = {
     ),
     "renew_session": OpSpec(_SESSION | _UNTIL | _TIMEOUT, tells=("locked_until",)),
     "close_session": OpSpec(_SESSION | _TIMEOUT),
-    "get_session_state": OpSpec(_SESSION | _TIMEOUT),
-    "set_session_state": OpSpec(_SESSION | {"state": Arg(Kind.TEXT, required=True)} | _TIMEOUT),
+    "get_session_state": OpSpec(
+        _SESSION
+        | {"state": Arg(Kind.TEXT, meaning="the state, as the answer shows it; empty: none")}
+        | _TIMEOUT,
+        tells=("state",),
+    ),
+    "set_session_state": OpSpec(
+        _SESSION | {"state": Arg(Kind.TEXT, required=True, meaning="the state; empty: none")} | _TIMEOUT
+    ),
     "begin": _OF_TXN._replace(opens=True),
     "commit": _OF_TXN,
     "rollback": _OF_TXN,

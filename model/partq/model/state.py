@@ -389,7 +389,8 @@ class State(NamedTuple):
     token that was given, with its message (remembered only where RCV-8 is not enforced). ``withheld``:
     messages that may be stored after their send, though that was refused or has its place in a transaction
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
-    they are still there or not, where a mechanism asks for it. ``sessions``: sorted."""
+    they are still there or not, where a mechanism asks for it. ``sessions``: sorted. ``session_states``:
+    (session, state) of those that have one, sorted."""
 
     cfg: Config
     now: int
@@ -406,6 +407,7 @@ class State(NamedTuple):
     withheld: tuple[str, ...] = ()
     sent: tuple[Sent, ...] = ()
     sessions: tuple[SessionLock, ...] = ()
+    session_states: tuple[tuple[str, str], ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""

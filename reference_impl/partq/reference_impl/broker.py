@@ -26,7 +26,7 @@ from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
 from .scheduling import Timetable
-from .sessions import SessionLocks
+from .sessions import SessionLocks, SessionStates
 from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
 
@@ -57,6 +57,7 @@ class Parts:
     memory: type[Memory] = Memory
     sessions: type[SessionLocks] = SessionLocks
     accounts: type[Accounts] = Accounts
+    session_states: type[SessionStates] = SessionStates
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
@@ -85,6 +86,8 @@ class Broker(Core):
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
             partition.timetable = self.timetable if config.has("SCH-1") else None
             partition.lifetimes = self.lifetimes if config.has("RCV-15") else None
+            if config.requires_session:
+                partition.session_states = parts.session_states()
             if config.duplicate_detection:
                 key_of, window = rules.key_of if config.partitioned else None, config.duplicate_window
                 partition.memory = parts.memory(partition, window, clock, self.free, key_of)

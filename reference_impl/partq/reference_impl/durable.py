@@ -20,6 +20,7 @@ from .duplicates import Memory
 from .faults import Faults
 from .network import Answer, Connection
 from .partition import Partition
+from .sessions import SessionStates
 from .settings import Config
 from .store import Store, Stored, Ticket
 
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS messages
     (queue, place, number, content, {", ".join(KEPT)}, PRIMARY KEY (queue, place)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counters (queue PRIMARY KEY, counter, orders, latest) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message_ids (name PRIMARY KEY, stored_at) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS session_states (name PRIMARY KEY, state) WITHOUT ROWID;
 """
 
 QUEUES: Final = ("dead letters", "main")
@@ -143,6 +145,35 @@ class DurableMemory(Memory):
         self.stored_at = {(id, key): at for name, at in rows for id, key in (json.loads(name),)}
 
 
+class DurableStates(SessionStates):
+    """The states of a partition's sessions, as they are in its file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unwritten: dict[str, str] = {}
+
+    def put(self, name: str, state: str) -> None:
+        super().put(name, state)
+        self.unwritten[name] = state
+
+    def has_changed(self) -> bool:
+        """Whether something is to be written."""
+        return bool(self.unwritten)
+
+    def is_written(self) -> None:
+        """The file's transaction is complete."""
+        self.unwritten.clear()
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Put what is new into the file's open transaction. Raises `sqlite3.Error`."""
+        db.executemany("REPLACE INTO session_states VALUES (?, ?)", self.unwritten.items())
+
+    def load(self, db: sqlite3.Connection) -> None:
+        """Know what the file says, and nothing else. Raises `sqlite3.Error`."""
+        self.unwritten.clear()
+        self.texts = dict(db.execute("SELECT name, state FROM session_states"))
+
+
 class Kept(Protocol):
     """What writes its changes into a file's open transaction, and raises `sqlite3.Error`."""
 
@@ -170,12 +201,16 @@ class File:
             part.store = store = DurableStore(config.counter_bits, config.seq_start, name, queue)
             self.stores.append((part, store))
         self.kept: list[Kept] = [store for _, store in self.stores]
-        self.kept += [] if self.memory is None else [self.memory]
+        self.states = (
+            partition.session_states if isinstance(partition.session_states, DurableStates) else None
+        )
+        self.kept += [one for one in (self.memory, self.states) if one is not None]
 
     def load(self, now: int) -> None:
         """Let the partition start over from what was written. Raises `sqlite3.Error`."""
-        if self.memory is not None:
-            self.memory.load(self.db)
+        for one in (self.memory, self.states):
+            if one is not None:
+                one.load(self.db)
         for part, store in self.stores:
             store.load(self.db, part, now)
             part.bury()
@@ -227,7 +262,9 @@ class DurableBroker(Broker):
     machine, too, if the files ``outlives`` it. Raises `sqlite3.Error`."""
 
     def __init__(self, config: Config, clock: Clock, folder: Path, outlives: bool = True) -> None:
-        super().__init__(config, clock, Parts(faults=Recovery, memory=DurableMemory))
+        super().__init__(
+            config, clock, Parts(faults=Recovery, memory=DurableMemory, session_states=DurableStates)
+        )
         self._connection = partial(Writing, self)
         self.files = [
             File(folder / f"partition-{partition.name}.db", partition, beside, config, outlives)

@@ -39,6 +39,13 @@ class Remembering(Protocol):
     def activate(self, content: Content, now: int) -> None: ...
 
 
+class Noting(Protocol):
+    """Keeps the states of sessions."""
+
+    def find(self, name: str) -> str: ...
+    def put(self, name: str, state: str) -> None: ...
+
+
 class DeadLetterQueue(Protocol):
     """Where dead-lettered messages go."""
 
@@ -57,7 +64,8 @@ class Partition:
     failed deliveries a message is dead-lettered (None: never): at once, or when it would be delivered again
     (``dead_letters_late``). ``dead_letters``: its part of the dead-letter queue, None in that itself, where
     ``main`` is this partition. ``timetable``: None where nothing can be scheduled; ``lifetimes``:
-    None where messages live for ever; ``memory``: None where duplicates are not detected.
+    None where messages live for ever; ``memory``: None where duplicates are not detected;
+    ``session_states``: None where there are no sessions.
     """
 
     name: int
@@ -71,6 +79,7 @@ class Partition:
     timetable: Waiting | None = None
     lifetimes: Ageing | None = None
     memory: Remembering | None = None
+    session_states: Noting | None = None
     _free: list[tuple[int, Stored]] = field(default_factory=list)
     _leases: list[tuple[int, int, Stored, str]] = field(default_factory=list)
 

@@ -15,7 +15,7 @@ from .deferral import Deferring
 from .errors import Refused
 from .freedoms import taken
 from .network import Connection
-from .partition import Partition
+from .partition import Noting, Partition
 from .store import Content, Stored
 
 
@@ -32,6 +32,28 @@ class Held(NamedTuple):
     name: str
     proc: str
     until: int
+
+
+class Shown(NamedTuple):
+    """The state of a session as its holder reads it: empty where it has none."""
+
+    state: str
+
+
+class SessionStates:
+    """The states of the sessions of a partition. They are no volatile memory: what holds a session ends, and
+    its state stays."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        """The state of the session."""
+        return self.texts.get(name, "")
+
+    def put(self, name: str, state: str) -> None:
+        """Set the state of the session."""
+        self.texts[name] = state
 
 
 class SessionLocks:
@@ -99,6 +121,10 @@ class SessionLocks:
         """The session of which the client may receive messages. Raises `Refused`."""
         return self.find(name, proc)
 
+    def noter(self, name: str, proc: str) -> Held:
+        """The session whose state the client may read and write. Raises `Refused`."""
+        return self.find(name, proc)
+
     def available(self) -> list[str]:
         """The sessions that nobody holds, and that have messages to receive."""
         found = dict.fromkeys(name for partition in self.serving() for name in self.waiting_in(partition))
@@ -142,6 +168,20 @@ class SessionLocks:
         del self.held[held.name]
         for stored in self.locked(held.name):
             self.give_back(stored)
+
+    def states(self, name: str) -> Noting:
+        """Where the session's state is kept."""
+        states = self.home(name).session_states
+        assert states is not None
+        return states
+
+    def read_state(self, held: Held) -> str:
+        """The state of a session, for its holder."""
+        return self.states(held.name).find(held.name)
+
+    def write_state(self, held: Held, state: str) -> None:
+        """Set the state of a session, for its holder."""
+        self.states(held.name).put(held.name, state)
 
     def give_back(self, stored: Stored) -> None:
         """A message of a session that is closed."""
@@ -231,6 +271,24 @@ class InSessions(Deferring):
         self.broker.check_up(sessions.home(name))
         sessions.close(sessions.find(name, connection.proc))
         self.broker.ring()
+        yield HOP
+
+    def get_session_state(self, connection: Connection, name: str) -> Steps[list[Any]]:
+        """Read the state of a session that the client holds."""
+        yield HOP
+        sessions = self.check_offered()
+        yield HOP
+        self.broker.check_up(sessions.home(name))
+        state = sessions.read_state(sessions.noter(name, connection.proc))
+        yield HOP
+        return [Shown(state)]
+
+    def set_session_state(self, connection: Connection, name: str, state: str) -> Steps[None]:
+        """Write the state of a session that the client holds."""
+        yield from self.arrive(lambda: self.set_session_state(connection, name, state))
+        sessions = self.check_offered()
+        self.broker.check_up(sessions.home(name))
+        sessions.write_state(sessions.noter(name, connection.proc), state)
         yield HOP
 
     def receive_session(

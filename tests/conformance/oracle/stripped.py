@@ -50,6 +50,16 @@ def _without_ends(records: tuple[Record, ...]) -> tuple[Record, ...]:
     )
 
 
+def _without_states(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """No answer shows the state of a session."""
+    return tuple(
+        structs.replace(r, args={name: value for name, value in r.args.items() if name != "state"})
+        if r.op == "get_session_state"
+        else r
+        for r in records
+    )
+
+
 def _without_peeks(records: tuple[Record, ...]) -> tuple[Record, ...]:
     return tuple(record for record in records if record.op != "peek")
 
@@ -107,6 +117,7 @@ STRIPPINGS: Final[dict[str, Stripping]] = {
     **{f"{field}{where}": _without(field, ops) for field in FIELDS for where, ops in SHOWN_BY.items()},
     "seq of schedules": _without("seq", ("schedule",)),
     "ends of sessions": _without_ends,
+    "states of sessions": _without_states,
     "peeks": _without_peeks,
     "faults touching": _touching,
     "faults widened": _widened,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
-from partq.model.messages import Delivery, Message, Overview, Session
+from partq.model.messages import Delivery, Message, Overview, Session, SessionState
 from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
@@ -168,6 +168,14 @@ class Client:
         """What the broker's management shows of the queue: counts of messages, its partitions, its
         availability status in the broker's word (``Limited`` while a partition is down). What it does not
         show is None."""
+        raise Rejected("unsupported")
+
+    def get_session_state(self, session_id: str) -> SessionState:
+        """The state of a session that this client has accepted: empty where it has none."""
+        raise Rejected("unsupported")
+
+    def set_session_state(self, session_id: str, state: str) -> None:
+        """Set it; an empty text clears it."""
         raise Rejected("unsupported")
 
     def begin(self, txn: str) -> None:

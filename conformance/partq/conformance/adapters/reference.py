@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import (
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.model.messages import Delivery, Overview, Session
+from partq.model.messages import Delivery, Overview, Session, SessionState
 from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SWITCHED
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
@@ -110,6 +110,7 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
         args.get("timeout", RECEIVE_TIMEOUT),
     ),
     "renew_session": lambda end, connection, args: end.renew_session(connection, args["session_id"]),
+    "get_session_state": lambda end, connection, args: end.get_session_state(connection, args["session_id"]),
     **{op: _settle(op) for op in SETTLEMENTS},
     "renew_lock": lambda end, _, args: end.renew(args["lock"]),
     "begin": lambda end, _, args: end.begin(args["txn"]),
@@ -283,6 +284,9 @@ class LiveClient(Client):
 
     def get(self) -> Overview:
         return Overview(*self._ask("get")[0])
+
+    def get_session_state(self, session_id: str) -> SessionState:
+        return SessionState(*self._ask("get_session_state", session_id=session_id)[0])
 
     def _ask(self, op: str, **args: Any) -> Sequence[Any]:
         broker = self._broker

@@ -243,7 +243,7 @@ def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
         if flag and not equals:
             _put(args, name, True)
         elif equals and name in spec.args and spec.args[name].kind is not Kind.MESSAGES:
-            _put(args, name, _value(name, spec.args[name].kind, [unquoted(value)], family))
+            _put(args, name, _value(name, spec.args[name].kind, [value], family))
         else:
             bare.append(word)
     _place(op, bare, args, family)
@@ -281,6 +281,9 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
+    if kind is Kind.TEXT and words[0].startswith('"'):
+        return unquoted(words[0])  # any text, empty or with spaces
+    words = [unquoted(word) for word in words]
     if kind is Kind.TALLY and words[0].startswith("-"):
         return -whole_number(words[0][1:])
     if kind is Kind.INT or kind is Kind.TALLY:

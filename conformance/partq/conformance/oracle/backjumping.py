@@ -153,7 +153,7 @@ def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]
 def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
     messages = _entries(named_by(effect.action, held))
     txn = effect.action.txn
-    return lambda state: (messages(state), transaction(state, txn), state.sessions)
+    return lambda state: (messages(state), transaction(state, txn), state.sessions, state.session_states)
 
 
 def _of_end(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:

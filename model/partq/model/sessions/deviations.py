@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..actions import Action, Observed
+from ..actions import OK, Action, Observed
 from ..delivery import norm as delivery
 from ..delivery.norm import by_number
 from ..departures import beyond, instead
@@ -27,6 +27,7 @@ from .norm import (
     outside,
     receive,
 )
+from .states import get_state, reads, set_state, written
 
 
 @beyond(receive, "SES-1", where=has_sessions)
@@ -73,6 +74,27 @@ def taken_without_session(state: State, messages: tuple[Message, ...]) -> frozen
     """A message without a session ID is accepted."""
     lacking = any(not is_of_a_session(state.cfg, message) for message in messages)
     return frozenset({False}) if lacking else frozenset()
+
+
+@beyond(reads, "SES-2", where=has_sessions)
+def anything_read(state: State, action: Action) -> bool:
+    """The state that is read is another than the last one written."""
+    return True
+
+
+@beyond(get_state, "SES-1", where=has_sessions)
+def read_by_another(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A client reads the state of a session that it does not hold."""
+    if lock_on(state, action.session_id, action.proc) is None and reads(state, action):
+        yield OK, state
+
+
+@beyond(set_state, "SES-1", where=has_sessions)
+def written_by_another(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A client writes the state of a session that it does not hold, or is told so."""
+    if lock_on(state, action.session_id, action.proc) is None:
+        yield OK, written(state, action)
+        yield OK, state
 
 
 @beyond(available, "SES-4", where=has_sessions)

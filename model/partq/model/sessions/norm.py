@@ -237,14 +237,24 @@ def has_messages(state: State, session: str) -> bool:
     return any(entry.session == session and entry.status != RESERVED for _, entry in entries(state))
 
 
-def renew(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Restart the clock of a session's lock."""
+def refused(state: State, action: Action) -> Steps:
+    """Why a request in a session may be refused."""
     yield from _not_held(state, action)
     yield from _refused_in_outage(state, action)
+
+
+def served(state: State, action: Action) -> Iterator[tuple[State, SessionLock]]:
+    """The client's lock on the session, with the state that knows of it, where a request may be served."""
     if state.cfg.serving or _serves(state, action.session_id):
-        for known, lock in _mine(state, action):
-            low, high = _deadline(state, action)
-            yield OK, proven(known, lock, lock._replace(lo=low, hi=high, shaken=False))
+        yield from _mine(state, action)
+
+
+def renew(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Restart the clock of a session's lock."""
+    yield from refused(state, action)
+    for known, lock in served(state, action):
+        low, high = _deadline(state, action)
+        yield OK, proven(known, lock, lock._replace(lo=low, hi=high, shaken=False))
 
 
 def close(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -293,8 +303,7 @@ def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     if not has_sessions(state.cfg):
         yield failure(REFUSED), state
         return
-    yield from _not_held(state, action)
-    yield from _refused_in_outage(state, action)
+    yield from refused(state, action)
     if seen is not None and (seen.status != Outcome.OK or not seen.messages):
         yield OK, state
         return

@@ -1,4 +1,5 @@
-"""Defects in sessions (SES): who may accept one and receive of it, in which order, and how its lock ends."""
+"""Defects in sessions (SES): who may accept one and receive of it, in which order, how its lock ends,
+and what becomes of its state."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 from ..errors import Refused
 from ..frontend import FrontEnd
 from ..partition import Partition
-from ..sessions import Held, SessionLocks
+from ..sessions import Held, SessionLocks, SessionStates
 from ..store import Content, Stored
 from .registry import defect
 
@@ -29,6 +30,71 @@ def other_sessions_too(self: SessionLocks, partition: Partition, name: str) -> l
     """Where the messages of a session end, those of the partition's other sessions follow."""
     own = SessionLocks.choose(self, partition, name)
     return own + [one for one in partition.waiting() if one not in own]
+
+
+@defect("SES-2", "close")
+def close_clears_the_state(self: SessionLocks, held: Held) -> None:
+    """A session that is closed has no state."""
+    SessionLocks.close(self, held)
+    self.states(held.name).put(held.name, "")
+
+
+@defect("SES-2", "expire", profile="azure-flat")
+def expiry_clears_the_state(self: SessionLocks, held: Held) -> None:
+    """A session whose lock runs out has no state."""
+    SessionLocks.expire(self, held)
+    self.states(held.name).put(held.name, "")
+
+
+@defect("SES-2", profile="azure-standard")
+class StateOfEachClient(SessionLocks):
+    """Each client has a state of the session of its own."""
+
+    def read_state(self, held: Held) -> str:
+        return self.states(held.name).find(f"{held.name} {held.proc}")
+
+    def write_state(self, held: Held, state: str) -> None:
+        self.states(held.name).put(f"{held.name} {held.proc}", state)
+
+
+@defect("SES-2")
+class FirstStateStays(SessionStates):
+    """A state that was written once is not overwritten."""
+
+    def put(self, name: str, state: str) -> None:
+        if not self.find(name):
+            super().put(name, state)
+
+
+@defect("SES-2", "put", profile="azure-flat")
+def state_is_not_cleared(self: SessionStates, name: str, state: str) -> None:
+    """An empty text leaves the state that was there."""
+    if state:
+        SessionStates.put(self, name, state)
+
+
+@defect("SES-2", profile="azure-flat")
+class StateOfThePartition(SessionStates):
+    """The sessions of a partition share a state."""
+
+    def find(self, name: str) -> str:
+        return super().find("")
+
+    def put(self, name: str, state: str) -> None:
+        super().put("", state)
+
+
+@defect("SES-2", "drop")
+def states_are_volatile(self: SessionLocks, partition: Partition) -> None:
+    """What makes a partition lose its locks makes it lose its sessions' states."""
+    SessionLocks.drop(self, partition)
+    partition.session_states = SessionStates()
+
+
+@defect("SES-1", "noter", profile="azure-flat")
+def anyone_reads_the_state(self: SessionLocks, name: str, proc: str) -> Held:
+    """Any client reads and writes the state of a session that another one holds."""
+    return self.holder(name) or SessionLocks.noter(self, name, proc)
 
 
 @defect("SES-3", "check_sessions")

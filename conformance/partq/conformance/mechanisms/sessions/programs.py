@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.execution.drain import BATCH, Emptier, Receiving
+from partq.conformance.mechanisms.sessions.noting import NOTING, lose_front_end
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import (
@@ -144,7 +145,7 @@ def _struck(draft: Draft) -> None:
     draft.add(draft.client(), "send", messages=(_message(draft, session),))
     draft.add(client, "accept_session", session_id=session, timeout=SECOND)
     _receive(draft, client, named=session)
-    (phrases.PHRASES["outage"], phrases.PHRASES["kill"], _lose_front_end)[draft.source.below(3)](draft)
+    (phrases.PHRASES["outage"], phrases.PHRASES["kill"], lose_front_end)[draft.source.below(3)](draft)
     way = draft.source.below(4)
     if way == 0:
         draft.add(draft.client(), "accept_session", session_id=session, timeout=SECOND)
@@ -153,10 +154,6 @@ def _struck(draft: Draft) -> None:
     elif way == 2:
         _settle(draft, client)
     _receive(draft, client, named=session)
-
-
-def _lose_front_end(draft: Draft) -> None:
-    draft.add(ENV, "frontend_lost", proc=draft.client())
 
 
 def _together(draft: Draft) -> None:
@@ -184,6 +181,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "session_hand_over": _hand_over,
     "session_struck": _struck,
     "session_together": _together,
+    **NOTING,
 }
 """Every phrase of these by its name."""
 
@@ -193,8 +191,9 @@ THEME: Final = Theme(
     weights=weighed(
         "session_send 24, session_send_without 2, session_accept 6, session_receive 8, session_work 12, "
         "session_renew 2, session_close 4, session_intrude 4, session_outlast 5, session_keep 3, "
-        "session_hand_over 5, session_struck 4, session_together 2, receive 1, complete 8, abandon 3, "
-        "stale 2, peek 5, advance 2, outage 1, front_end 1, kill 1"
+        "session_hand_over 5, session_struck 4, session_together 2, session_note 4, session_noted 8, "
+        "session_cleared 5, receive 1, complete 8, abandon 3, stale 2, "
+        "peek 5, advance 2, outage 1, front_end 1, kill 1"
     ),
     wears=True,
     settings={"requires_session": True},
@@ -319,6 +318,54 @@ def _through_a_restart() -> Steps:
         _accepts("c2", "s"),
         _receives("c2"),
         complete("c2"),
+    ]
+
+
+def _writes(proc: str, state: str, session: str = "s") -> Step:
+    return Step(proc, "set_session_state", {"named": session, "state": state})
+
+
+def _reads(proc: str, session: str = "s") -> Step:
+    return Step(proc, "get_session_state", {"named": session})
+
+
+@CASES.case("session-state", AZURE, "SES-2", requires_session=True)
+def _state_is_kept() -> Steps:
+    """The state of a session is the last one written, by whichever holder.
+    A state that the same holder reads, and the next one, after a close, after the lock ran out, and after a
+    restart; that is written again, and cleared; and that of another session."""
+    return [
+        _sent("m1"),
+        _accepts("c1", "s"),
+        _reads("c1"),
+        _writes("c1", "first"),
+        _reads("c1"),
+        _writes("c1", "second"),
+        _receives("c1"),
+        complete("c1"),
+        _closes("c1"),
+        _accepts("c2", "s"),
+        _accepts("c1", "t"),
+        _reads("c2"),
+        _reads("c1", "t"),
+        _reads("c2", "t"),
+        _writes("c1", "other", "t"),
+        _reads("c2"),
+        pass_time(),
+        _writes("c2", "too late"),
+        _accepts("c3", "s"),
+        _reads("c3"),
+        _writes("c3", ""),
+        _reads("c3"),
+        _closes("c3"),
+        _accepts("c1", "t"),
+        _writes("c1", "before the restart", "t"),
+        *restart(),
+        pass_time(),
+        _accepts("c2", "t"),
+        _reads("c2", "t"),
+        _accepts("c3", "s"),
+        _reads("c3"),
     ]
 
 

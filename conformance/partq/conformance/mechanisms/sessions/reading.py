@@ -15,7 +15,9 @@ from partq.model.profiles import Entity
 _ACCEPTS: Final = "accept_session"
 _CLOSES: Final = "close_session"
 _RECEIVES: Final = "receive_session"
-_OPERATIONS: Final = frozenset({_ACCEPTS, _RECEIVES, _CLOSES, "renew_session"})
+_READS: Final = "get_session_state"
+_WRITES: Final = "set_session_state"
+_OPERATIONS: Final = frozenset({_ACCEPTS, _RECEIVES, _CLOSES, _READS, _WRITES, "renew_session"})
 
 
 def _is_chosen(entity: Entity) -> bool:
@@ -78,8 +80,23 @@ def _given_back(facts: Facts) -> int:
     return ends
 
 
+@_where_required
+def _read(facts: Facts) -> int:
+    """Each state that was read after it was written."""
+    written = set[str]()
+    count = 0
+    for record in facts.records:
+        session = record.args.get("session_id", "")
+        if record.op == _WRITES and record.outcome != Outcome.ERROR:
+            written.add(session)
+        elif record.op == _READS and record.outcome == Outcome.OK and "state" in record.args:
+            count += session in written
+    return count
+
+
 EXERCISED: Final[Mapping[str, Exercise]] = {
     "SES-1": Exercise(_received, (_ACCEPTS, _RECEIVES), judged=True),
+    "SES-2": Exercise(_read, (_READS, _WRITES), judged=True),
     "SES-3": Exercise(_without, (_ACCEPTS, "send"), judged=True),
     "SES-4": Exercise(_in_vain, (_ACCEPTS,), judged=True),
     "SES-5": Exercise(_given_back, (_ACCEPTS, _CLOSES), judged=True),

@@ -87,6 +87,15 @@ def _receive_retraced(held: Holdings, args: Args) -> Args:
     return {**plain, **_retraced(held, args)}
 
 
+def _with_state(held: Holdings, args: Args) -> Args | None:
+    found = _in_session(held, args)
+    return None if found is None else {**found, "state": args["state"]}
+
+
+def _with_state_retraced(held: Holdings, args: Args) -> Args:
+    return {**_retraced(held, args), "state": args["state"]}
+
+
 _OF_ONE: Final = Operation(
     _WHICH,
     _in_session,
@@ -116,4 +125,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "renew_session": _OF_ONE._replace(learn=_renewed),
     "close_session": _OF_ONE._replace(learn=_ended),
+    "get_session_state": _OF_ONE._replace(learn=_renewed),
+    "set_session_state": _OF_ONE._replace(
+        args={**_WHICH, "state": Arg(Kind.TEXT, required=True, meaning="the state to write; empty: none")},
+        resolve=_with_state,
+        learn=_renewed,
+        retraced=_with_state_retraced,
+    ),
 }

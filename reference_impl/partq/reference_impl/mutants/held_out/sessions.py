@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...frontend import FrontEnd
 from ...partition import Partition
-from ...sessions import Held, SessionLocks
+from ...sessions import Held, SessionLocks, SessionStates
 from ...store import Content, Stored
 from ..registry import defect
 
@@ -39,3 +39,23 @@ def close_counts_from_the_second_on(self: SessionLocks, stored: Stored) -> None:
         stored.partition.abandon(stored)
     else:
         SessionLocks.give_back(self, stored)
+
+
+@defect("SES-2", profile="azure-standard")
+class WritesInWait(SessionStates):
+    """A write shows when the next one comes."""
+
+    waiting: tuple[str, str] | None = None
+
+    def put(self, name: str, state: str) -> None:
+        if self.waiting is not None:
+            super().put(*self.waiting)
+        self.waiting = name, state
+
+
+@defect("SES-2", "grant", profile="azure-flat")
+def new_holder_starts_anew(self: SessionLocks, name: str, proc: str) -> Held:
+    """A session that is accepted has no state yet, whatever the holder before wrote."""
+    held = SessionLocks.grant(self, name, proc)
+    self.write_state(held, "")
+    return held
