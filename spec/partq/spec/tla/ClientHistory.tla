@@ -44,7 +44,7 @@ ghostVars == << history, answer >>
 (* before    messages of which the send had returned when its send began;   *)
 (*           of an activation: when its time came                           *)
 (* skips     partitions in which its send may have used up a number that it *)
-(*           does not bear (SEQ-4 ?)                                        *)
+(*           does not bear (SEQ-4 ?), with the freedom "gaps"               *)
 (* shown     what answers showed: partition and sequence number             *)
 (* lock      of each lock of it: none, held, doubt (a fault may have ended  *)
 (*           it), ended                                                     *)
@@ -186,7 +186,7 @@ SendSeen(h, m, sent, skips) ==
     [ h EXCEPT !.sent[m] = IF sent = "accepted" /\ IsDuplicate(h, m) THEN "duplicate" ELSE sent,
                !.before[m] = AcceptedIn(h) \cup
                    (IF sent = "enlisted" THEN h.deal.sends ELSE {}),
-               !.skips[m] = skips,
+               !.skips[m] = IF May("gaps") THEN skips ELSE {},
                !.deal.sends = IF sent = "enlisted" THEN @ \cup {m} ELSE @ ]
 
 \* @type: ($history, Int, Int, Int) => $history;
