@@ -206,8 +206,8 @@ COVERED = {
     *(f"SCH-{n}" for n in range(1, 7)),
     *(f"DUP-{n}" for n in (1, 2)),
     *(f"SES-{n}" for n in range(1, 6)),
-    *(f"MGT-{n}" for n in (1, 2)),
-    *(f"ENT-{n}" for n in (2, 3, 7)),
+    *(f"MGT-{n}" for n in (1, 2, 3)),
+    *(f"ENT-{n}" for n in (1, 2, 3, 7)),
 }
 
 

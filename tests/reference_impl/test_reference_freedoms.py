@@ -382,6 +382,12 @@ def count_outrun(world: World) -> Steps[bool]:
     return (yield from world.get())[2][0].scheduled == -1
 
 
+@scene()
+def refuse_update(world: World) -> Steps[bool]:
+    yield from world.broker.faults.partition_down(0)
+    return outcome((yield from world.update(partitions=4))) != "ok"
+
+
 @scene(max_message_size=10)
 def count_headers(world: World) -> Steps[bool]:
     return outcome((yield from world.send(Post("a", "body", properties=(("colour", "red"),))))) == "too_large"

@@ -136,6 +136,9 @@ class World:
     def get(self, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "get", self.client(proc))
 
+    def update(self, *, proc: str = "c", **settings: Any) -> Steps[Answer]:
+        return self._call(proc, "update", self.client(proc), settings)
+
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 

@@ -77,7 +77,7 @@ class Action(NamedTuple):
     ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
     ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
     to be compared, by argument. ``state``: of an assignment; or the state of a session that is set, or that
-    the answer shows.
+    the answer shows. ``settings``: those that an update asks for.
     """
 
     op: str
@@ -104,6 +104,7 @@ class Action(NamedTuple):
     next: bool = False
     locked_until: int | None = None
     told: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
     slack: int = 0
     early: int = 0
     calm: bool = False
@@ -165,6 +166,8 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
     for name, value in args.items():
         if name in _RENAMED:
             fields[_RENAMED[name]] = (value,) if name == "lock" else value
+        elif name == "settings":
+            fields[name] = tuple(sorted(value.items()))
         elif name in Action._fields:
             fields[name] = tuple(value) if isinstance(value, list) else value
     if told := tuple((name, args[name]) for name in OPS[op].tells if name in args and name not in fields):

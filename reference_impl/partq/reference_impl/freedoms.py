@@ -160,6 +160,9 @@ class Freedoms:
     count_outrun: float = later(0.5)
     """SCH-5: a cancel that came too late is counted, so that the scheduled count may be negative."""
 
+    refuse_update: float = later(0.5)
+    """MGT-3: while a partition is down an update fails."""
+
     count_headers: float = later(0.5)
     """ENT-7: a message's size includes its headers and properties. (Else: it is that of the body.)"""
 

@@ -6,8 +6,8 @@ is kept, but for a count that is not made anew each time (`Accounts.look`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from .clock import HOP, Steps
 from .core import Core
@@ -156,6 +156,26 @@ class Managing(InSessions):
             texts += [content.id, content.session_id or "", content.partition_key or ""]
             texts += [text for pair in content.properties for text in pair]
         return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+    def update(self, connection: Connection, settings: Mapping[str, Any]) -> Steps[None]:
+        """Change settings of the queue. How it is partitioned was decided when it was created."""
+        yield HOP
+        self.broker.check_has("ENT-1")
+        self.broker.check_alive()
+        if self.broker.accounts.unhealthy() and taken(self.broker.free.refuse_update, self.clock.random):
+            raise self.broker.outage("a partition is down")
+        self.change(settings)
+        yield HOP
+
+    def change(self, settings: Mapping[str, Any]) -> None:
+        """Make the changes, all or none. Raises `Refused`."""
+        if any(self.settings().get(name, value) != value for name, value in settings.items()):
+            raise Refused("invalid_operation", "partitioning does not change")
+
+    def settings(self) -> Mapping[str, Any]:
+        """What no update may change."""
+        config = self.broker.config
+        return {"partitions": len(self.partitions), "partitioned": config.partitioned}
 
     def get(self, connection: Connection) -> Steps[list[Overview]]:
         """What there is to know of the queue. An outage of partitions does not matter."""

@@ -147,7 +147,7 @@ def test_settings_stand_in_for_the_profiles() -> None:
         ('p1 send m1 body="x', "quotation mark"),
         ("p1 partition_down 1", "an event of 'env'"),
         ("env send m1", "not for 'env'"),
-        ("p1 create settings=x", "can't be written"),
+        ("p1 create settings=x", "has to be a JSON object in quotes"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(line: str, problem: str) -> None:

@@ -8,7 +8,7 @@ knows a real broker.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, ClassVar, Final
 
@@ -162,6 +162,12 @@ class Client:
 
     def close_session(self, session_id: str) -> None:
         """Give the session back, with the messages of it that are locked."""
+        raise Rejected("unsupported")
+
+    def update(self, *, settings: Mapping[str, Any] | None = None) -> None:
+        """Change these settings of the queue, and no others: ``partitions``, their number, or
+        ``partitioned``, true or false. Programs ask only for what such a queue has to refuse, by any
+        error."""
         raise Rejected("unsupported")
 
     def get(self) -> Overview:

@@ -28,6 +28,7 @@ histories are what this is for.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -280,6 +281,16 @@ def _put(args: dict[str, Any], name: str, value: Any) -> None:
     args[name] = value
 
 
+def _object(name: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise NotationError(f"{name} has to be a JSON object in quotes, not {text}")
+    return value
+
+
 def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
     if kind is Kind.TEXT and words[0].startswith('"'):
         return unquoted(words[0])  # any text, empty or with spaces
@@ -295,6 +306,6 @@ def _value(name: str, kind: Kind, words: list[str], family: Profile) -> Any:
     if kind is Kind.SEQS:
         return tuple(number(word, family) for word in words)
     if kind is Kind.OBJECT:
-        raise NotationError(f"{name} can't be written in this notation")
+        return _object(name, words[0])
     texts = [label(word) for word in words]
     return tuple(texts) if kind is Kind.TEXTS else texts[0]

@@ -110,7 +110,7 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
             yield from (_word(item, arg.kind, family) for item in value)
         elif first and not missing:
             yield _word(value, arg.kind, family)
-        elif (name, value) in _WORDS:
+        elif arg.kind is not Kind.OBJECT and (name, value) in _WORDS:
             named.append(_WORDS[name, value])
         elif arg.kind is Kind.FLAG:
             named += [name] if value else []
@@ -169,7 +169,7 @@ def _word(value: Any, kind: Kind, family: Profile) -> str:
     if kind is Kind.NS or kind is Kind.TIME:
         return time_text(value)
     if kind is Kind.OBJECT:
-        return json.dumps(value)
+        return _text(json.dumps(value))
     return _text(value)
 
 

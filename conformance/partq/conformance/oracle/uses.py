@@ -26,7 +26,8 @@ class Use(NamedTuple):
     there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
     different clients may differ by so many ns; raises `Ambiguous`. ``compared``: the records of a history,
-    without what their answers say that nothing can be held against."""
+    without what their answers say that nothing can be held against. ``open``: why nothing is known of what
+    such a record does, if so."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -38,6 +39,7 @@ class Use(NamedTuple):
     asked: bool = False
     whole: bool = False
     tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
+    open: Callable[[Record], str | None] = lambda record: None
     compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
 
 
@@ -85,6 +87,8 @@ def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> s
     for one in uses().values():
         if one.asked and not one.chosen(entity) and any(map(one.uses, records)):
             return f"{one.what} are not modelled where the entity is not said to have them"
+    if why := next((why for record in records for one in uses().values() if (why := one.open(record))), None):
+        return why
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
     end = end_of(header, records) if silent else 0
     used = (

@@ -181,7 +181,11 @@ def _program() -> Schema:
         "sequential": FLAG,
         "drain": FLAG,
     }
-    body = fields_of(properties, ["schema", "profile", "steps"], **{"$defs": {**_steps(), **profiles()}})
+    body = fields_of(
+        properties,
+        ["schema", "profile", "steps"],
+        **{"$defs": {**_steps(), **profiles(), "free": _shown()["free"]}},
+    )
     return document("program", f"{program.SCHEMA}: what clients do and which faults strike", **body)
 
 

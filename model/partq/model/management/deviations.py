@@ -6,13 +6,13 @@ them differ as far as the history makes use of what the rule is about.
 
 from __future__ import annotations
 
-from ..actions import Action
+from ..actions import OK, Action, Observed
 from ..departures import beyond
 from ..messages import Message
 from ..routing.norm import refusals
 from ..sizes import exceeds, limit_of
 from ..state import PARTING, Config, State, entries
-from .norm import counts_agree, differences
+from .norm import Steps, counts_agree, differences, repartitions, update
 
 
 @beyond(counts_agree, "MGT-1")
@@ -44,6 +44,13 @@ def _with_the_removed(state: State, action: Action) -> bool:
 def _with_the_refused(state: State, action: Action) -> bool:
     """Messages that were refused are counted."""
     return min(differences(state, action)) >= 0 and bool(state.burnt)
+
+
+@beyond(update, "ENT-1")
+def repartitioning_accepted(state: State, action: Action, seen: Observed | None) -> Steps:
+    """An update of the partitioning is accepted."""
+    if repartitions(state.cfg, action.settings):
+        yield OK, state
 
 
 def _has_limit(cfg: Config) -> bool:

@@ -1,4 +1,5 @@
-"""A get of an entity: its counts of messages, its availability, its partitions. And how large a send may be.
+"""A get of an entity: its counts of messages, its availability, its partitions. And what an update may
+change, and how large a send may be.
 
 What an answer says is in `Action.told`, as far as it is to be compared: the counts where they are read at
 rest (`docs/rules/management.md`). It is open whether a message is counted where no source says it, and where
@@ -8,14 +9,14 @@ the broker may have moved it without anybody seeing it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from ..actions import OK, Action, Answer, Observed
+from ..actions import OK, Action, Answer, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard, point
 from ..locks.norm import is_over
 from ..messages import Message
-from ..operations import DEAD_LETTER
+from ..operations import DEAD_LETTER, ERRORS, UNAVAILABLE
 from ..routing.norm import ACCEPTED, EITHER, REFUSED, weighs
 from ..sizes import exceeds, limit_of, may_be_over
 from ..state import BACK, CACHED, FRESH, PARTING, SCHEDULED, Config, Entry, State, range_of
@@ -127,6 +128,31 @@ def has_as_many(state: State, action: Action) -> bool:
     return _shows_its_own(state, action)
 
 
+@point("ENT-1")
+def update(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A client changes settings of the entity. One that would change how it is partitioned is refused, by any
+    error, and leaves the entity as it is."""
+    if repartitions(state.cfg, action.settings):
+        yield failure(frozenset(ERRORS)), state
+        return
+    yield OK, state
+    yield from amid_outage(state)
+
+
+@clause("ENT-1")
+def repartitions(cfg: Config, settings: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether the settings are of another partitioning than the entity has."""
+    own = {"partitions": cfg.entity.partitions, "partitioned": cfg.profile.partitioned}
+    return any(own.get(name, value) != value for name, value in settings)
+
+
+@clause("MGT-3")
+def amid_outage(state: State) -> Steps:
+    """While a partition is down an update may fail."""
+    if state.down:
+        yield failure(UNAVAILABLE), state
+
+
 def _shows_its_own(state: State, action: Action) -> bool:
     count = state.cfg.entity.partitions
     return all(value == count for name, value in action.told if name == "partitions")
@@ -151,5 +177,5 @@ def may_be_too_large(cfg: Config, error: str, messages: tuple[Message, ...]) -> 
     return not all(message.body for message in messages) or may_be_over(cfg.profile, cfg.entity, messages)
 
 
-CLIENT_OPS: Final = {"get": get}
-"""The operation of clients."""
+CLIENT_OPS: Final = {"get": get, "update": update}
+"""The operations of clients."""

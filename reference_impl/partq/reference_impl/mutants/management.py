@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..errors import Refused
 from ..frontend import FrontEnd
@@ -113,8 +114,8 @@ def each_message_by_itself(self: FrontEnd, contents: Sequence[Content]) -> None:
 
 @defect("ENT-7", "size_of")
 def characters_by_the_thousand(self: FrontEnd, content: Content, headers: bool) -> int:
-    """A body is taken for smaller than it is: of each thousand bytes a tenth is not counted."""
-    return FrontEnd.size_of(self, content, headers) - len(content.body) // 1_000 * 100
+    """A body is taken for smaller than it is: of each thousand bytes a fifth is not counted."""
+    return FrontEnd.size_of(self, content, headers) - len(content.body) // 1_000 * 200
 
 
 @defect("KEY-9", "size")
@@ -122,3 +123,20 @@ def batches_count_twice(self: FrontEnd, contents: Sequence[Content], headers: bo
     """Each message of a batch is counted once more."""
     size = FrontEnd.size(self, contents, headers)
     return size if len(contents) == 1 else 2 * size
+
+
+@defect("ENT-1", "change")
+def updates_accepted(self: FrontEnd, settings: Mapping[str, Any]) -> None:
+    """Any update is answered ok, and nothing changes."""
+
+
+@defect("ENT-1", "change", profile="azure-standard")
+def partitioning_switched_off(self: FrontEnd, settings: Mapping[str, Any]) -> None:
+    """A queue that is said to be no longer partitioned says yes."""
+    FrontEnd.change(self, {name: value for name, value in settings.items() if value is not False})
+
+
+@defect("ENT-1", "settings")
+def fewer_partitions_accepted(self: FrontEnd) -> Mapping[str, Any]:
+    """The number of partitions may be changed, as may any setting, but not whether there are any."""
+    return {"partitioned": True}

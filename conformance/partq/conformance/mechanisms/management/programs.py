@@ -59,7 +59,7 @@ def _fill(draft: Draft) -> None:
 
 def _wait(draft: Draft) -> None:
     """A message that is scheduled, counted before its time or after, or cancelled."""
-    client, delay = draft.client(), (20, 40, 60)[draft.source.below(3)] * SECOND
+    client, delay = draft.client(), (14, 20, 30)[draft.source.below(3)] * SECOND
     one = replace(draft.message(draft.some_key()), scheduled_at=None)
     draft.add(client, "schedule", messages=(one,), delay=delay)
     _rest(draft)
@@ -103,10 +103,20 @@ def _limp(draft: Draft) -> None:
     (_get, _rest)[draft.source.below(2)](draft)
 
 
+def _repartition(draft: Draft) -> None:
+    """An update of the partitioning, and what a get shows after it."""
+    count = draft.entity.partitions
+    other = ({"partitions": count + 1}, {"partitions": 1 + count % 2}, {"partitioned": False})
+    settings = other[draft.source.below(3)]
+    if settings.get("partitions") != count:
+        draft.add(draft.client(), "update", settings=settings)
+    _get(draft)
+
+
 def _weigh(draft: Draft) -> None:
     """A message, or a batch, that is too large, nearly so, or just not."""
     draft.messages += 2
-    bodies = (("x" * 9_000,), ("x" * 7_800,), ("x" * 5_000,), ("x" * 5_000,) * 2, ("x" * 2_000,) * 2)
+    bodies = (("x" * 9_000,), ("x" * 7_800,), ("x" * 5_000,), ("x" * 5_000,) * 2, ("x" * 2_200,) * 2)
     chosen, key, name = bodies[draft.source.below(len(bodies))], draft.some_key(), f"m{draft.messages}"
     messages = tuple(Message(f"{name}-{n}", body, None, key) for n, body in enumerate(chosen))
     txn = {"txn": True} if draft.chance(6) else {}
@@ -121,6 +131,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "management_part": _part,
     "management_bury": _bury,
     "management_limp": _limp,
+    "management_repartition": _repartition,
     "management_weigh": _weigh,
 }
 """Every phrase of these by its name."""
@@ -130,8 +141,9 @@ THEME: Final = Theme(
     rule="MGT-1",
     weights=weighed(
         "management_get 6, management_rest 10, management_fill 10, management_wait 5, management_part 10, "
-        "management_bury 4, management_limp 6, management_weigh 5, send 16, batch 4, receive 6, "
-        "take 4, complete 8, abandon 3, peek 3, transaction 3, advance 2, front_end 1, kill 1"
+        "management_bury 4, management_limp 6, management_weigh 5, management_repartition 3, send 16, "
+        "batch 4, receive 6, take 4, complete 8, abandon 3, peek 3, transaction 3, advance 2, "
+        "front_end 1, kill 1"
     ),
     settings={"max_message_size": _LIMIT},
     needs="get",
@@ -147,7 +159,7 @@ def _at_rest(proc: str, by: int = _REST) -> tuple[Step, ...]:
     return pass_time(by), _gets(proc)
 
 
-_LATER: Final = 90 * SECOND
+_LATER: Final = 35 * SECOND
 
 
 def _schedules(*messages: Message) -> Step:
@@ -250,4 +262,20 @@ def _partitions() -> Steps:
         up(0),
         *restart(),
         _gets("c1"),
+    ]
+
+
+@CASES.case("partitioning-fixed", PARTITIONED, "ENT-1")
+def _fixed(profile: str) -> Steps:
+    """An update that would change the partitioning is refused and changes nothing.
+    Another number of partitions, and none, with messages of many keys before and after."""
+    keys = [f"k{n}" for n in range(8)]
+    wanted = ({"partitions": partitions(profile) + 1}, {"partitioned": False})
+    return [
+        *(send("c1", message(f"m-{key}", key)) for key in keys),
+        *(Step("c1", "update", {"settings": settings}) for settings in wanted),
+        _gets("c1"),
+        *(send("c1", message(f"n-{key}", key)) for key in keys),
+        take("c2", 20),
+        peek("c2", start="start"),
     ]

@@ -17,6 +17,8 @@ from partq.model.operations import Outcome
 from partq.model.sizes import exceeds
 
 _DOWN: Final = "partition_down"
+_UPDATES: Final = "update"
+_PARTITIONING: Final = frozenset({"partitions", "partitioned"})
 
 
 def _gets(record: Record) -> bool:
@@ -24,15 +26,26 @@ def _gets(record: Record) -> bool:
 
 
 def _uses(record: Record) -> bool:
-    """A get, or a send of something that has a size."""
-    return record.op == GETS or any(message.body for message in record.args.get("messages", ()))
+    """A get, an update, or a send of something that has a size."""
+    return record.op in (GETS, _UPDATES) or any(message.body for message in record.args.get("messages", ()))
+
+
+def _is_open(record: Record) -> str | None:
+    if record.op == _UPDATES and not record.args.get("settings", {}).keys() <= _PARTITIONING:
+        return "an update of other settings than those of partitions is not modelled"
+    return None
+
+
+def _updates(record: Record, end: int = 0) -> bool:
+    return record.op == _UPDATES
 
 
 USE: Final = Use(
     uses=_uses,
     rule="MGT-1",
-    what="gets of entities and large messages",
-    matters=lambda record, end: False,
+    what="updates of entities",
+    matters=_updates,
+    open=_is_open,
     compared=compared,
 )
 
@@ -70,8 +83,16 @@ def _find_accepted(facts: Facts, report: Report) -> None:
             )
 
 
+def _refused_updates(facts: Facts) -> int:
+    """Each update that was refused."""
+    return sum(_updates(record) and record.outcome == Outcome.ERROR for record in facts.records)
+
+
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "ENT-7": Exercise(lambda facts: len(_too_large(facts)), ("send",), judged=True, finds=_find_accepted),
+    "ENT-1": Exercise(_refused_updates, (_UPDATES,), judged=True),
+    "ENT-7": Exercise(
+        lambda facts: len(_too_large(facts)), ("send", GETS), judged=True, finds=_find_accepted
+    ),
     "MGT-1": Exercise(_counted, (GETS,), judged=True, finds=find_wrong),
     "MGT-2": Exercise(_while_down, (GETS, _DOWN), judged=True),
     "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),

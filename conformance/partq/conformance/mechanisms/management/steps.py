@@ -1,4 +1,4 @@
-"""A client asks for what management shows of the entity."""
+"""A client asks for what management shows of the entity, or asks it to change."""
 
 from __future__ import annotations
 
@@ -6,5 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.workload.operations.record import Operation
+from partq.model.operations import Arg, Kind
 
-OPERATIONS: Final[Mapping[str, Operation]] = {"get": Operation(written=lambda pen, held, action: None)}
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    "get": Operation(written=lambda pen, held, action: None),
+    "update": Operation(
+        {"settings": Arg(Kind.OBJECT, required=True, meaning="the settings to change, by name")},
+        written=lambda pen, held, action: None,
+        retraced=lambda held, args: {"settings": args.get("settings", {})},
+    ),
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...frontend import FrontEnd
 from ...management import AVAILABLE, Accounts
@@ -57,3 +58,10 @@ def keyed_messages_not_measured(self: FrontEnd, contents: Sequence[Content]) -> 
 def limit_twice_as_high(self: FrontEnd) -> int:
     """The limit is twice as high as it is said to be."""
     return 2 * FrontEnd.most_bytes(self)
+
+
+@defect("ENT-1", "change")
+def settings_checked_until_the_first_message(self: FrontEnd, settings: Mapping[str, Any]) -> None:
+    """Once the queue stores messages an update is answered ok, whatever it says."""
+    if not any(True for partition in self.partitions for _ in partition.store.live()):
+        FrontEnd.change(self, settings)
