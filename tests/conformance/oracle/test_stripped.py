@@ -13,7 +13,7 @@ from partq.conformance.workload.generator import generate, trace_seed
 
 SEED = 8
 PARTS = 10
-HISTORIES = 41
+HISTORIES = 44
 """Of each part and profile: 2,280 in all, and each profile is stripped in each of the ways."""
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace", "partitioned-queue", "ordered-queue")
 NODES = 600

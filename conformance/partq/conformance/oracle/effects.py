@@ -469,7 +469,8 @@ def _of_peek(effect: Effect, family: Profile, entity: Entity, positions: int) ->
 
 
 def _of_batch(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
-    """The messages of a keyless batch may go to several partitions."""
+    """The messages of a keyless batch may go to several partitions. Where those that are shown in one leave
+    numbers out, what is never shown may have them, and goes with these."""
     action, hints = effect.action, {hint.id: name_of(hint) for hint in effect.observed.messages}
     keyless = _is_keyless(effect, family, entity)
     if action.txn is not None or len(action.messages) < 2 or not (keyless or family.flows):
@@ -479,13 +480,27 @@ def _of_batch(effect: Effect, family: Profile, entity: Entity, positions: int) -
     for n, message in enumerate(action.messages):
         name = hints.get(message.id)
         groups.setdefault(("of", n) if name is None else name, []).append(n)
-    for rank, group in enumerate(groups.values()):
+    unseen = [place for place in groups if isinstance(place, tuple)]
+    for name, left_out in _left_out(effect.observed.messages).items():
+        for place in unseen[:left_out]:
+            groups[name] += groups.pop(place)
+        del unseen[:left_out]
+    for rank, group in enumerate(map(sorted, groups.values())):
         own = tuple(action.messages[n] for n in group)
         ids = {message.id for message in own}
         shown = tuple(hint for hint in effect.observed.messages if hint.id in ids)
         yield effect._replace(
             action=action._replace(messages=own), observed=effect.observed._replace(messages=shown), rank=rank
         )
+
+
+def _left_out(shown: Iterable[Delivery]) -> dict[int | None, int]:
+    """By partition: how many numbers there are between the lowest and the highest of these that none has."""
+    numbers: dict[int | None, list[int]] = {}
+    for one in shown:
+        if one.seq is not None:
+            numbers.setdefault(name_of(one), []).append(one.seq)
+    return {name: max(here) - min(here) + 1 - len(here) for name, here in numbers.items()}
 
 
 def _of_torn_batch(effect: Effect) -> Iterator[Effect]:

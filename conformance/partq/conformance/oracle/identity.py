@@ -95,13 +95,18 @@ class _Births:
         }
         self.ends = {record.args["txn"]: record for record in records if ROLES.get(record.op) is Role.END}
         self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
-        labelled = set()
+        labelled, untold = set(), list[tuple[str, int]]()
         for record, shown in self._appearances(records):
             waits = self._certainly(record, shown)
             if waits is not None and shown.seq is not None:
                 self.numbers.setdefault((shown.id, waits), {})[shown.seq] = None
+            elif shown.seq is not None:
+                untold.append((shown.id, shown.seq))
             if self.labels and shown.state == SCHEDULED:
                 labelled.add(shown.id)
+        for id, seq in () if self.recurring else untold:  # not the one that it had when it was delivered
+            if seq not in self.numbers.get((id, False), {seq: None}):
+                self.numbers.setdefault((id, True), {})[seq] = None
         self.shown = {id for id in sends if id in labelled or self._waited(id)}
         self.names = self._by_number(records)
 
