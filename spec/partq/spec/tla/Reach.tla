@@ -170,7 +170,9 @@ NeverGone == ~(answer.op = "unbind" /\ answer.out = "ok" /\ answer.by \notin his
     /\ history.bound # {})
 
 \* The flows are kept over a kill, and a message is delivered after it; and: they are ended.
-NeverKeptFlows == ~(answer.op = "receive" /\ answer.out = "ok" /\ history.most[answer.m] > 0)
+NeverKeptFlows == ~(answer.op = "receive" /\ answer.out = "ok" /\ answer.m \notin history.free
+    /\ history.was = {} /\ history.bound = {answer.by}
+    /\ \E t \in Turns : history.lock[answer.m][t] = "ended")
 NeverEndedFlows == ~(answer.op = "start" /\ history.was = {} /\ history.bound = {}
     /\ \E m \in Messages : history.lock[m][1] = "ended")
 ================================================================================
