@@ -47,6 +47,14 @@ def test_a_kill_may_come_after_what_was_served_meanwhile(served: str, struck: bo
     assert (("disconnect", "unknown") in _read(told)) is struck
 
 
+@pytest.mark.parametrize(
+    ("error", "by_itself"), [("unavailable", False), ("unsupported", False), ("lock_lost", True)]
+)
+def test_so_it_may_after_what_was_refused_by_a_broker_that_runs(error: str, by_itself: bool) -> None:
+    told = f"{BOUND}env broker_kill @5-40\n{LOST}p2 complete l -> error {error} @21-30"
+    assert (("disconnect", "unknown") in _read(told)) is by_itself
+
+
 @pytest.mark.parametrize("error", ["connection_lost", "timeout", "not_found"])
 def test_a_disconnect_that_fails_leaves_open_whether_the_connection_is_gone(error: str) -> None:
     assert _read(f"{BOUND}p1 disconnect f1 -> error {error}") == [("bind", "ok"), ("disconnect", "unknown")]

@@ -16,6 +16,7 @@ from partq.conformance.history.notation import history
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.meetings import MEETINGS
 from partq.conformance.workload.themes import THEMES
 from partq.model.profiles import profile
 from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
@@ -25,6 +26,7 @@ PROFILES = ("azure-premium", "azure-standard", "azure-flat", "solace")
 PHRASES = 8
 HISTORIES = 12
 LIMITS = Limits(states=3_000)
+UNSPECIFIED = {"duplicates", "sessions", "management", *(theme.name for theme in MEETINGS)}
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))
 """Recorded with RabbitMQ 3.10.8 by the project's adapter: generated programs on classic and quorum queues."""
 
@@ -38,12 +40,11 @@ def needs_tlc() -> None:
 
 
 def history_of(broker: str, profile: str, number: int, phrases: int = PHRASES) -> History:
-    """What a broker does with a generated program, without scheduled messages, dead letters and duplicates:
-    these are not followed."""
+    """What a broker does with a generated program of what the specification follows."""
     opened = open_broker(broker)
     opened.profile = profile
     lacks = opened.lacks() | {"schedule", "cancel_scheduled", "dead_letter"}
-    themes = {name: weights for name, weights in THEMES.items() if name != "duplicates"}
+    themes = {name: weights for name, weights in THEMES.items() if name not in UNSPECIFIED}
     seed = trace_seed(7, number)
     return run(opened, generate(profile, seed, length=phrases, lacks=lacks, themes=themes))
 

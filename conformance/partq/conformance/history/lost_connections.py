@@ -16,11 +16,13 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.history.record import Record
-from partq.model.operations import CONNECTION_LOST, LINK_LOST, OPS, Outcome
+from partq.model.operations import CONNECTION_LOST, LINK_LOST, OPS, UNAVAILABLE, Outcome
 
 _LINKS: Final = frozenset(name for name, op in OPS.items() if op.link)
 _UNSUPPORTED: Final = "unsupported"
 _CUTS: Final = frozenset(name for name, op in OPS.items() if op.cuts)
+_NOBODY: Final = UNAVAILABLE | {CONNECTION_LOST, _UNSUPPORTED}
+"""The errors that no broker needs to answer with."""
 
 
 def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
@@ -40,10 +42,10 @@ def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
 
 class _Served:
     """When clients were served: from each instant on, when the first operation had returned that was called
-    later and succeeded."""
+    later and succeeded, or was refused as no outage is a reason to."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        spans = sorted((r.call, _end(r)) for r in records if not r.is_env and r.outcome == Outcome.OK)
+        spans = sorted((r.call, _end(r)) for r in records if _is_served(r))
         self._calls = [call for call, _ in spans]
         self._rets = list(accumulate((ret for _, ret in reversed(spans)), min))[::-1]
 
@@ -51,6 +53,11 @@ class _Served:
         """When the first operation had returned that was called then or later; never: `inf`."""
         later = bisect_left(self._calls, instant)
         return self._rets[later] if later < len(self._rets) else inf
+
+
+def _is_served(record: Record) -> bool:
+    refused = record.outcome == Outcome.ERROR and record.error not in _NOBODY
+    return not record.is_env and (record.outcome == Outcome.OK or refused)
 
 
 def _cut(fault: Record, record: Record, served: _Served) -> bool:

@@ -15,6 +15,7 @@ from partq.conformance.oracle.uses import end_of, uses
 from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
 from partq.model.operations import LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, Profile, profile, requirements_of
+from partq.model.sizes import may_be_over
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
 PATIENT = 15 * SECOND
@@ -76,6 +77,8 @@ def _check_messages(
     for use in uses().values():
         if use.chosen(entity) or any(use.matters(record, end) for record in sends):
             raise NotFollowed(f"{use.what} are not followed")
+    if any(may_be_over(profile(header.profile), entity, send.args["messages"]) for send in sends):
+        raise NotFollowed("messages that may be too large are not followed")
     for record in records:
         for message in record.args.get("messages", ()):
             if ambiguous(message, profile(header.profile).key_rule):

@@ -27,7 +27,8 @@ def failures_called_expiry(self: DeadLetters, moved: Stored, reason: str | None)
 @defect("RCV-9", "dead_letter")
 def dead_letter_stays_too(self: Partition, stored: Stored, reason: str | None) -> None:
     """A message that is dead-lettered stays in the queue, too, and is delivered in both."""
-    if self.dead_letters is not None:
+    there = () if self.dead_letters is None else self.dead_letters.store.live()
+    if self.dead_letters is not None and all(one.content is not stored.content for one in there):
         self.dead_letters.take_in(stored, reason)
     self.release(stored)
 
