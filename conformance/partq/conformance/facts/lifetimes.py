@@ -195,12 +195,17 @@ def _accepted(facts: Facts, record: Record) -> int:
     return record.ret if record.ret is not None and record.outcome == Outcome.OK else FOREVER
 
 
+def was_delivered(seen: Observation) -> bool:
+    """Whether the broker says that it had delivered the message before this appearance, seen or not."""
+    return bool(seen.delivery.delivery_count or seen.delivery.redelivered)
+
+
 def _place(facts: Facts, life: Lifetime) -> None:
     """Note what the first appearance shows."""
     first = life.appearances[0]
     delivery = first.delivery
     life.seq = delivery.seq
-    life.redelivered = bool(delivery.delivery_count or delivery.redelivered)
+    life.redelivered = was_delivered(first)
     life.partition = first.partition if facts.profile.partitioned else 0
     if first.ret < life.accepted:
         life.certainly_from = first.ret

@@ -42,7 +42,6 @@ CHOICES: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {theme.name: theme
 NEEDS: Final[Mapping[str, str]] = {theme.name: theme.needs for theme in _GIVEN if theme.needs}
 """Theme -> the operation without which a broker has no such entities."""
 
-
 TAKING: Final[Mapping[str, int]] = {theme.name: theme.one_in for theme in _GIVEN if theme.one_in}
 """Theme that takes programs from the others -> one in how many."""
 

@@ -31,7 +31,6 @@ MARKS: Final[Mapping[str, Callable[[Record], bool]]] = {
 }
 """What is no mechanism of its own rules: whether a record makes use of it."""
 
-
 RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-5", SENT_TWICE: "DUP-1"}
 """Without which rule a profile has none of it."""
 

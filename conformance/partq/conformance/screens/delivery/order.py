@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.intervals import NEVER
-from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, was_delivered
 from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import out_of_order, returned
 from partq.conformance.screens.protocol import Report
@@ -75,11 +75,6 @@ def _sent_later(a: First, b: First) -> First:
 def _overtook(before: First, late: First) -> bool:
     """Whether the later one should have come first; not where it was delivered before, unseen."""
     return late.accepted < before.sent and not was_delivered(late.seen)
-
-
-def was_delivered(seen: Observation) -> bool:
-    """Whether the broker says that it had delivered the message before this delivery, seen or not."""
-    return bool(seen.delivery.delivery_count or seen.delivery.redelivered)
 
 
 class _Shadows:

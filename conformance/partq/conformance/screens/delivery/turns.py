@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
-from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, was_delivered
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
-from partq.conformance.screens.delivery.order import First, find_inversions, was_delivered
+from partq.conformance.screens.delivery.order import First, find_inversions
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
