@@ -64,7 +64,7 @@ tables of its mechanism's norm, or, for a move that only a broken rule allows, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -75,7 +75,7 @@ from .departures import load
 from .edits import with_client
 from .operations import OPS
 from .routing import norm as routing
-from .state import Config, InvalidScope, State, client, initial
+from .state import Config, InvalidScope, State, client, initial, range_of
 
 __all__ = [
     "Action",
@@ -88,6 +88,7 @@ __all__ = [
     "initial",
     "internal",
     "joined",
+    "sources",
     "steps",
 ]
 
@@ -111,6 +112,13 @@ def explain(state: State, action: Action, observed: Observed) -> Iterator[State]
     for answer, after in _TABLE[action.op](state, action, observed):
         if agrees(answer, observed):
             yield after
+
+
+def sources(state: State, action: Action) -> Sequence[int]:
+    """The partitions from which an operation that delivers messages may bring any, the others being closed to
+    it."""
+    narrow = _SOURCES.get(action.op)
+    return range_of(state, action.entity) if narrow is None else narrow(state, action)
 
 
 def internal(state: State) -> list[Action]:
@@ -200,6 +208,7 @@ _DUE: Final = [norm.due_moves for norm in _NORMS if hasattr(norm, "due_moves")]
 _CLIENT_OPS: Final[dict[str, Mechanism]] = joined(_tables("CLIENT_OPS"))
 _IN_TRANSACTION: Final[dict[str, Mechanism]] = joined(_tables("IN_TRANSACTION"))
 _WITH_FLOWS: Final[dict[str, Mechanism]] = joined(_tables("WITH_FLOWS"))
+_SOURCES: Final[dict[str, Callable[[State, Action], Sequence[int]]]] = joined(_tables("SOURCES"))
 _BY_SETTING: Final[dict[str, tuple[Setting, Mechanism]]] = joined(_tables("BY_SETTING"))
 _OF_CLIENTS: Final = {op: _of_client(_of_situation(op)) for op in _CLIENT_OPS}
 _TABLE: Final[dict[str, Mechanism]] = joined([*_tables("BROKER_OPS"), _OF_CLIENTS])

@@ -123,3 +123,13 @@ def test_an_unseen_receive_took_what_was_there_and_is_gone() -> None:
     )
     first, second = (e for e in told("azure-flat", text) if e.doubt & MAYBE)
     assert first.missed == {"m1"} and second.missed == {"m1", "m3", "m4"}
+
+
+def test_an_unseen_receive_took_what_was_sent_before_it_rather_than_what_came_later() -> None:
+    text = (
+        "p bind f\np send m1\np receive 2 flow=f -> unknown timeout\np send m2\n"
+        "p receive 2 flow=f -> unknown timeout\np bind g\n"
+        "p receive 2 flow=g -> m1 redelivered=yes, m2 redelivered=yes"
+    )
+    first, second = (e for e in told("solace", text) if e.doubt & MAYBE)
+    assert (first.missed, second.missed) == ({"m1"}, {"m1", "m2"})

@@ -37,3 +37,17 @@ def test_where_there_are_too_many_sets_it_is_unknown(nodes: int) -> None:
 
 def test_every_set_is_tried_in_the_end() -> None:
     assert judge(many(7, taken=3), seconds=60.0).status is Judged.ACCEPTED
+
+
+def test_what_came_back_marked_was_taken_at_once_behind_what_came_before_it() -> None:
+    """One node for all that an unseen receive took, not one for each message."""
+    sends = "".join(f"p send m{n} key=k\n" for n in range(8))
+    again = ", ".join(f"m{n} redelivered=yes" for n in range(8))
+    given = told(
+        "solace",
+        f"p bind f\n{sends}env advance 60s\np receive 1 flow=f -> m0 lock=l\n"
+        f"{RESTART}p bind g\nenv advance 60s\np receive 8 flow=g -> unknown connection_lost\n"
+        f"{RESTART}p bind h\nenv advance 60s\np receive 8 flow=h -> {again}",
+    )
+    found = judge(given, seconds=60.0)
+    assert found.status is Judged.ACCEPTED and found.visited <= len(given)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.records import returned
@@ -283,11 +284,13 @@ def appearances_of(records: Iterable[Record]) -> dict[str, Delivery]:
 
 
 class _HiddenLock(NamedTuple):
-    """A lock on a message that no receive shows, and between what instants it most likely began, ns."""
+    """A lock on a message that no receive shows, and between what instants it most likely began, ns.
+    ``counted``: whether another one would be told from it."""
 
     id: str
     since: int
     until: int
+    counted: bool
 
 
 def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
@@ -296,32 +299,36 @@ def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
     found: list[_HiddenLock] = []
     last: dict[str, tuple[int, int]] = {}
     for record in records:
+        for message in record.args.get("messages", ()):
+            last.setdefault(message.id, (record.call, -1))
         for shown in record.messages if record.op in DELIVERS else ():
             count = shown.delivery_count or 0
             free, known = last.get(shown.id, (0, -1))
-            unseen = count - known - 1 or int(known < 0 and shown.redelivered is True)
-            found += [_HiddenLock(shown.id, free, (record.ret or record.call) - lasting)] * unseen
+            counted, until = count - known - 1, (record.ret or record.call) - lasting
+            unseen = counted or int(known < 0 and shown.redelivered is True)
+            found += [_HiddenLock(shown.id, free, until, bool(counted))] * unseen
             last[shown.id] = shown.locked_until or record.call, count
     return sorted(found, key=lambda lock: lock.until)
 
 
 def _missed(records: Sequence[Record], lasting: int) -> dict[int, frozenset[str]]:
     """What each receive of unknown outcome most likely took, by its `Record.i`: one that deletes, messages
-    that vanished; one that locks, as many of the hidden locks as it may have, and those that one has
-    explained no other one does."""
+    that vanished; one that locks, as many of the hidden locks as it may have, and those of them that are
+    counted no other one has. What was there when one was called it has before what was sent later."""
     unknown = [r for r in records if r.op in DELIVERS and r.outcome == Outcome.UNKNOWN]
     if not unknown:
         return {}
     hidden, vanished, found = _hidden_locks(records, lasting), _vanished(records), {}
-    for record in unknown:
-        ret = returned(record)
+    for soon, record in product((True, False), unknown):
+        ret = record.call if soon else returned(record)
         if record.args.get("mode") == DELETE:
-            found[record.i] = frozenset(id for id, last in vanished.items() if last <= ret)
+            found[record.i] = frozenset(id for id, last in vanished.items() if last <= returned(record))
             continue
+        had = found.get(record.i, frozenset())
         fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]
-        taken = fits[: record.args.get("max", 1)]
-        hidden = _without(hidden, taken)
-        found[record.i] = frozenset(lock.id for lock in taken)
+        taken = fits[: record.args.get("max", 1) - len(had)]
+        hidden = _without(hidden, (lock for lock in taken if lock.counted))
+        found[record.i] = had.union(lock.id for lock in taken)
     return found
 
 

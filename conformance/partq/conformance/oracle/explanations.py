@@ -21,7 +21,7 @@ from partq.model.peeking.observed import unseen
 from partq.model.profiles import OrderDomain
 from partq.model.routing.norm import failed
 from partq.model.sequencing.norm import burn
-from partq.model.state import State, position
+from partq.model.state import LOOSE, Part, State, position
 
 SHOWN: Final = 6
 """The limit of allowed answers that are named for an effect that does not fit."""
@@ -74,17 +74,25 @@ def _after_tries(state: State, effect: Effect, tried: int) -> State:
 
 
 def _taken(state: State, action: Action, missed: frozenset[str]) -> Iterator[State]:
-    """The states after a receive took as many of these messages as it can."""
+    """The states after a receive took as many of these messages as it can, of each partition alone or behind
+    those before them."""
     taken: tuple[Delivery, ...] = ()
     for part in state.parts:
-        here = [entry.id for entry in part.log if entry.id in missed]
-        if not here or len(taken) == action.max:
-            continue
-        more = (*taken, *map(Delivery, here[: action.max - len(taken)]))
-        if next(explain(state, action, showing(more)), None) is not None:
-            taken = more
+        for ids in _runs(part, missed):
+            more = (*taken, *map(Delivery, ids[: action.max - len(taken)]))
+            if next(explain(state, action, showing(more)), None) is not None:
+                taken = more
+                break
     if taken:
         yield from explain(state, action, showing(taken))
+
+
+def _runs(part: Part, missed: frozenset[str]) -> Iterator[list[str]]:
+    """These messages of the partition, and with them those before them that nobody holds."""
+    here = [index for index, entry in enumerate(part.log) if entry.id in missed]
+    if here:
+        yield [part.log[index].id for index in here]
+        yield [entry.id for entry in part.log[: here[-1] + 1] if entry.status in LOOSE or entry.id in missed]
 
 
 def showing(messages: tuple[Delivery, ...]) -> Observed:

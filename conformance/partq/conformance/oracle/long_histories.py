@@ -24,7 +24,7 @@ from partq.conformance.oracle.uses import has_excerpts
 SHORT: Final = 300
 """Records of the longest history that is judged without excerpts."""
 
-STRAIGHT: Final = 3
+STRAIGHT: Final = 5
 """Nodes per record for the whole before its excerpts."""
 
 WHOLE: Final = 30_000

@@ -17,7 +17,7 @@ from partq.conformance.oracle.roles import DELIVERS
 from partq.model.actions import Action
 from partq.model.delivery.norm import DELETE
 from partq.model.locks.norm import ended, takings
-from partq.model.machine import explain
+from partq.model.machine import explain, sources
 from partq.model.messages import Delivery
 from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State, range_of
 
@@ -65,7 +65,7 @@ def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon:
 def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Receiving, State]]:
     """The moves of one more partition or, with flows, of one more message."""
     at_once = known.room if state.flows is None else 1
-    for p in range_of(state, action.entity):
+    for p in sources(state, action):
         if known.asked >> p & 1:
             continue
         asked = known.asked | (1 << p if state.flows is None else 0)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, islice, product
 from typing import Final
 
 from ..actions import OK, Action, Observed
 from ..delivery import norm as delivery
 from ..departures import beyond, instead
-from ..state import FOREVER, Deadline, Flows, State, is_up, up
+from ..state import FOREVER, Deadline, Flows, State, is_up, range_of, up
 from .norm import (
     Steps,
     bound,
@@ -41,6 +41,9 @@ from .norm import (
     wanted,
     without_flow,
 )
+
+_BOUND: Final = frozenset({"REB-2", "REB-14"})
+"""With these a flow receives only from what delivers to it."""
 
 FORGOTTEN: Final = 64
 """How many sets of partitions that stay unbound are tried, with REB-11 waived."""
@@ -181,6 +184,15 @@ def handed_over_early(state: State, action: Action, seen: Observed | None) -> St
 # Receiving
 
 
+def sources(state: State, action: Action) -> Sequence[int]:
+    """The partitions from which a receive may bring messages: those that deliver to its flow, or all where a
+    rule about that is not enforced."""
+    flows, name, every = state.flows, action.flow, range_of(state, action.entity)
+    if flows is None or name is None or state.cfg.waived or not state.cfg.binding.issuperset(_BOUND):
+        return every
+    return [p for p in every if delivers(state, flows, name, p)] if is_own(flows, action) else ()
+
+
 @beyond(receive, "REB-2")
 def received_unbound(state: State, action: Action, seen: Observed | None) -> Steps:
     """A client receives from all partitions without a bound flow."""
@@ -243,3 +255,7 @@ def delivers_ahead(state: State, flows: Flows, name: str, p: int) -> bool:
     """A partition delivers to its new flow before the handoff ends."""
     waiting = flows.handoff[p]
     return waiting is not None and waiting[0] == name
+
+
+SOURCES: Final = {"receive": sources}
+"""From where what clients do brings messages."""
