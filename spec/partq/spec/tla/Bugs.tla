@@ -134,6 +134,24 @@ BugSettledNot(m) == GivenBack(m, msg[m].count, TRUE)
 \* Any lock that the message ever had will do (RCV-8).
 BugHeldByAny(c, m, t) == msg[m].at = "locked" /\ msg[m].by = c /\ ~msg[m].settling
 
+\* A settlement by a former lock is answered as it has to be, and takes effect all the same: at
+\* once (RCV-2, RCV-9, RCV-10), or with the transaction (RCV-2, RCV-10).
+BugRejectedTakesEffect(op, c, m, t) ==
+    /\ NotHeld(m, t) /\ Visible(m)
+    /\ msg' = [ msg EXCEPT ![m] = IF op = "complete" THEN Settled(m)
+                                  ELSE IF op = "abandon" THEN GivenBack(m, Raised(@.count), FALSE)
+                                  ELSE IF op = "defer" THEN SetAside(m, @.count)
+                                  ELSE Dismissed(m) ]
+    /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+BugTxnRejectedTakesEffect(op, c, m, t) ==
+    /\ Open /\ running
+    /\ NotHeld(m, t) /\ Visible(m)
+    /\ msg' = [ msg EXCEPT ![m].settling = TRUE ]
+    /\ txn' = [ txn EXCEPT !.doubt = TRUE, !.defers = IF op = "txn defer" THEN @ \cup {m} ELSE @ ]
+    /\ Record(history, [ Said(op, c, m, "lost") EXCEPT !.turn = t ])
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
+
 \* All locks of a message have one token, so that a lost one settles (RCV-8).
 BugTurnAfterFirst(t) == FirstTurn
 

@@ -162,7 +162,6 @@ ASSUME /\ MessageCount >= 1 /\ PartitionCount >= 1
        /\ HasFlows => Alphabet \cap { "peek", "delete", "transaction" } = {}
        /\ HasFlows => Scheduled = {} /\ Mortal = {} /\ Alphabet \cap { "defer", "dead letter" } = {}
        /\ Mortal \subseteq Messages \ (Scheduled \cup Activations)
-       /\ ~(Offers("dead letter") /\ Offers("stale"))
        /\ (\E m \in Messages : Ids[m] # m) =>
              /\ Alphabet \cap { "batches", "transaction" } = {}
              /\ Scheduled = {} \/ AfterWindow = {}

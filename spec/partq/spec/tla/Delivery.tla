@@ -102,7 +102,7 @@ Enlists(m) == msg[m].settling
 Settled(m) == Empty("done")
 
 \* RCV-8: a settlement by a lock that ended, or was never given, is rejected.
-NotHeld(m, t) == ~(msg[m].at = "locked" /\ msg[m].turn = t)
+NotHeld(m, t) == ~(msg[m].at \in { "locked", "dead locked" } /\ msg[m].turn = t)
 
 \* RCV-9, RCV-6: the lock's time is over, seen by a client or in a cache.
 Expirable(m) == /\ LocksExpire
