@@ -405,6 +405,10 @@ BugVisible(m) == msg[m].at \in { "ready", "cached" }
 BugMayLockScheduled(m) == /\ msg[m].at \in { "ready", "scheduled" }
                           /\ Serves(msg[m].part)
 
+\* Activates in any partition what bears a key, or stores it there when its time is over (ROUTE-1).
+BugPlacesForAny(m) == Partitions
+BugMayStorePastAny(m, p) == Serves(p)
+
 \* Activates before the time has come (SCH-1).
 BugActivatableEarly(m) == msg[m].at \in { "scheduled", "due", "racing" }
 

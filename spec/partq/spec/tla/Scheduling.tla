@@ -94,6 +94,8 @@ TxnScheduleFails(m) ==
 \* Freedom "past": its time was over when it was sent, and it is stored as if it bore
 \* none.  (Otherwise it is scheduled, and due at once.)  A schedule operation tells the
 \* number that it has then.
+\* (Where that is has a name of its own, for Bugs to replace.)
+MayStorePast(m, p) == MayStore(m, p)
 StoresPast(op, m) ==
     /\ May("past") /\ m \in Scheduled /\ MaySend(m)
     /\ Valid(m) /\ ~Repeats(m)
@@ -101,7 +103,7 @@ StoresPast(op, m) ==
         LET b == Activation[m]
             n == NumberNow(p, b)
             sent == TimeSeen(SendSeen(history, m, "accepted", {}), m)
-        IN /\ MayStore(m, p)
+        IN /\ MayStorePast(m, p)
            /\ msg' = [ msg EXCEPT ![m] = [ Empty("activated") EXCEPT !.part = p ],
                                   ![b] = [ Empty("ready") EXCEPT !.part = p, !.num = n ] ]
            /\ counter' = CountersAfter({p})
