@@ -82,6 +82,27 @@ def test_a_walk_that_breaks_a_property_is_no_trace(wrong: str, why: str) -> None
         traces(Order(scope, number=200))
 
 
+def test_larger_walks_find_what_the_scope_is_too_small_for() -> None:
+    needs_tlc()
+    check = CHECKS["BugBatchByTheFirst"]
+    small = check.configuration._replace(values=check.configuration.values | {"MessageCount": "2"})
+    order = Order(check._replace(expected=Expected.HOLDS, breaks="", configuration=small), number=100)
+
+    assert {trace.params["KeyOf"] for trace in traces(order)} == {("-", "a")}
+    with pytest.raises(NoTrace, match="ROUTE_1"):
+        traces(order._replace(larger=True))
+
+
+def test_a_larger_walk_says_so_and_keeps_one_partition_where_there_is_one() -> None:
+    needs_tlc()
+    (walk,) = traces(Order(CHECKS["MCFlat"], length=12, larger=True))
+
+    assert walk.meta["larger"] is True
+    assert len(walk.params["KeyOf"]) == 6
+    assert Order(CHECKS["MCFlat"], larger=True).configuration.values["PartitionCount"] == "1"
+    assert Order(CHECKS["BugAnyOrder"], larger=True).configuration == CHECKS["BugAnyOrder"].configuration
+
+
 @pytest.fixture
 def apalache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An ``apalache-mc`` of ours, which notes what it is asked and writes the files in a folder of ours."""

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.checking.manifest import Check, Expected
 from partq.spec.tools.apalache import Outcome, run
-from partq.spec.tools.configuration import NEXT, InvalidConfiguration, text
+from partq.spec.tools.configuration import NEXT, Configuration, InvalidConfiguration, text
 from partq.spec.tools.roots import ROOT, bare, root
 from partq.spec.tools.tlc import NoTrace, check, walks
 from partq.spec.tools.toolbox import Tool
@@ -39,20 +39,29 @@ UNTOLD: Final[Mapping[str, frozenset[str]]] = {
 """The fields that traces leave out of an answer, and of each message: what tells a step from a stutter, and
 what programs made of traces do not do (schedule, defer, dead-letter, bear a time to live)."""
 
+LARGER: Final[Mapping[str, str]] = {
+    "MessageCount": "6",
+    "PartitionCount": "4",
+    "Clients": '{"c1", "c2", "c3"}',
+}
+"""The larger scope of every configuration (one that is not partitioned keeps its one partition): too large
+to be searched whole; messages need fewer numbers than half of the smallest `Modulus`."""
+
 LIMIT: Final = 3600.0
 """Seconds that one run of a tool may take."""
 
 
 class Order(NamedTuple):
     """What is to be made of one check of the manifest: a counterexample if it `is_goal`, else so many random
-    walks of so many steps at the most. Equal orders give equal traces by one version of TLC; Apalache takes
-    no seed for its random walks."""
+    walks of so many steps at the most, ``larger`` of them in the scope `LARGER`. Equal orders give equal
+    traces by one version of TLC; Apalache takes no seed for its random walks."""
 
     check: Check
     number: int = 1
     length: int = 20
     seed: int = 1
     tool: Tool = Tool.TLC
+    larger: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +77,18 @@ class Order(NamedTuple):
         if is_goal(self.check):
             return [{**by, str(self.check.expected): self.check.breaks}]
         options = {"length": self.length} | ({"seed": self.seed} if self.tool is Tool.TLC else {})
+        options |= {"larger": True} if self.larger else {}
         return [{**by, **options, "walk": n} for n, _ in enumerate(self.names, 1)]
+
+    @property
+    def configuration(self) -> Configuration:
+        """That of the check; of walks in the larger scope, if it is asked for."""
+        found = self.check.configuration
+        if not self.larger or is_goal(self.check):
+            return found
+        partitioned = '"partitioned"' in found.values["Profile"]
+        more = {key: LARGER[key] for key in LARGER if partitioned or key != "PartitionCount"}
+        return found._replace(values=found.values | more)
 
 
 def is_traced(one: Check) -> bool:
@@ -114,21 +134,21 @@ Behaviours = list[list[Function]]
 
 
 def _goal_by_tlc(order: Order, folder: Path) -> Behaviours:
-    found = check(*_configured(order.check, folder, "TracedNext"), timeout=LIMIT)
+    found = check(*_configured(order, folder, "TracedNext"), timeout=LIMIT)
     if found.violated != order.check.breaks:
         raise NoTrace(found.error or f"{order.check.breaks} was not violated")
     return [[step.state for step in found.trace]]
 
 
 def _walks_by_tlc(order: Order, folder: Path) -> Behaviours:
-    files = _configured(order.check, folder, "WalkNext")
+    files = _configured(order, folder, "WalkNext")
     return walks(*files, order.number, order.length, order.seed, LIMIT)
 
 
-def _configured(one: Check, folder: Path, next: str) -> tuple[Path, Path]:
-    """`TRACED` and the check's configuration for it, in that folder: TLC looks for both in one."""
-    traced = one.configuration._replace(init="TracedInit", steps=next)
-    module, configuration = folder / TRACED.name, folder / f"{one.name}.cfg"
+def _configured(order: Order, folder: Path, next: str) -> tuple[Path, Path]:
+    """`TRACED` and the order's configuration for it, in that folder: TLC looks for both in one."""
+    traced = order.configuration._replace(init="TracedInit", steps=next)
+    module, configuration = folder / TRACED.name, folder / f"{order.check.name}.cfg"
     module.write_bytes(TRACED.read_bytes())
     configuration.write_text(text(traced), encoding="utf-8")
     return module, configuration
@@ -153,7 +173,7 @@ def _asked(order: Order, folder: Path, words: Sequence[str]) -> Outcome:
     """How a command ended, put to the root module of the check's configuration. Raises `NoTrace`,
     `ToolMissing`."""
     module = folder / f"{ROOT}.tla"
-    module.write_text(root(order.check.configuration, extends=TRACED.stem), encoding="utf-8")
+    module.write_text(root(order.configuration, extends=TRACED.stem), encoding="utf-8")
     answer = run([*words, "--no-deadlock", "--init=TracedInit", str(module)], folder, LIMIT)
     if answer.outcome is Outcome.ERROR:
         raise NoTrace(answer.error)

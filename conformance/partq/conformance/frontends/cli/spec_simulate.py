@@ -36,6 +36,10 @@ def simulate(
     traces: Annotated[
         int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: goals alone.")
     ] = 2,
+    larger: Annotated[
+        bool,
+        typer.Option("--larger", help="Walks with 6 messages, 4 partitions (if partitioned), 3 clients."),
+    ] = False,
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks of TLC.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
@@ -53,7 +57,7 @@ def simulate(
 
     with failing(out, inside=True):
         out.mkdir(parents=True, exist_ok=True)
-        orders = [Order(one, traces, length, seed, tool) for one in _chosen(scope or (), goal or ())]
+        orders = [Order(one, traces, length, seed, tool, larger) for one in _chosen(scope or (), goal or ())]
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
             note(f"{plural(there, 'trace')} there already")
