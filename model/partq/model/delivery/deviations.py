@@ -25,13 +25,14 @@ from .norm import (
     latest,
     located,
     may_exceed,
+    ordered_apart,
     passed,
     rivals,
     stored_at,
 )
 
 
-@instead(by_number, "RCV-3", where=lambda cfg: not (cfg.profile.flows or cfg.entity.requires_session))
+@instead(by_number, "RCV-3", where=lambda cfg: not (cfg.profile.flows or ordered_apart(cfg)))
 @instead(by_number, "REB-3", where=lambda cfg: cfg.profile.flows)
 def any_order(told: bool, state: State) -> bool:
     """First deliveries follow no numbers."""

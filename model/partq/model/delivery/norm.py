@@ -82,6 +82,20 @@ def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
                     yield _picked(state, p, chosen, action)
 
 
+_ordering: Final[list[Callable[[Config], bool]]] = []
+
+
+def orders(function: Callable[[Config], bool]) -> Callable[[Config], bool]:
+    """Mark what says of an entity that a rule of its mechanism orders the deliveries (instead of RCV-3)."""
+    _ordering.append(function)
+    return function
+
+
+def ordered_apart(cfg: Config) -> bool:
+    """Whether another mechanism's rule orders the entity's deliveries."""
+    return any(of_another(cfg) for of_another in _ordering)
+
+
 @point("RCV-3", "REB-3")
 def by_number(state: State) -> bool:
     """Whether first deliveries follow the numbers of their partition."""

@@ -42,6 +42,7 @@ NOT_HELD: Final = LOST | HELD
 """The errors of a request in a session that its client does not hold. No source specifies the kind."""
 
 
+@delivery.orders
 def has_sessions(cfg: Config) -> bool:
     """Whether the entity has sessions."""
     return cfg.entity.requires_session
@@ -238,7 +239,10 @@ def has_messages(state: State, session: str) -> bool:
 
 
 def refused(state: State, action: Action) -> Steps:
-    """Why a request in a session may be refused."""
+    """Why a request in a session may be refused: it always is where there are none."""
+    if not has_sessions(state.cfg):
+        yield failure(REFUSED), state
+        return
     yield from _not_held(state, action)
     yield from _refused_in_outage(state, action)
 
@@ -300,11 +304,8 @@ def outside(state: State, action: Action, seen: Observed | None) -> Steps:
 @point("SES-1")
 def receive(state: State, action: Action, seen: Observed | None) -> Steps:
     """Receive messages of a session that the client holds."""
-    if not has_sessions(state.cfg):
-        yield failure(REFUSED), state
-        return
     yield from refused(state, action)
-    if seen is not None and (seen.status != Outcome.OK or not seen.messages):
+    if has_sessions(state.cfg) and seen is not None and (seen.status != Outcome.OK or not seen.messages):
         yield OK, state
         return
     for known, lock in _mine(state, action):

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..actions import OK, REFUSED, Action, Observed, failure
+from ..actions import OK, Action, Observed
 from ..clauses import clause, point
 from ..state import State
-from .norm import Steps, has_sessions, proven, refused, served
+from .norm import Steps, proven, refused, served
 
 
 @point("SES-1")
 def get_state(state: State, action: Action, seen: Observed | None) -> Steps:
     """Read the state of a session that the client holds."""
-    if not has_sessions(state.cfg):
-        yield failure(REFUSED), state
-        return
     yield from refused(state, action)
     if reads(state, action):
         yield from ((OK, proven(known, lock)) for known, lock in served(state, action))
@@ -34,9 +31,6 @@ def reads(state: State, action: Action) -> bool:
 @point("SES-1")
 def set_state(state: State, action: Action, seen: Observed | None) -> Steps:
     """Write the state of a session that the client holds."""
-    if not has_sessions(state.cfg):
-        yield failure(REFUSED), state
-        return
     yield from refused(state, action)
     yield from ((OK, written(proven(known, lock), action)) for known, lock in served(state, action))
 
