@@ -21,7 +21,7 @@ MODEL: Final = Path(next(iter(partq.model.__path__)))
 ROOMS: Final = ("history", "facts", "workload", "adapters", "execution", "evaluation", "oracle", "verdict")
 
 WORDS: Final = re.compile(
-    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl|dead_?letter|bur(y|ied)|duplicate|session_?lock|requires_session|(accept|receive|renew|close)_session|[gs]et_session_state)(s|d|r?red)?(?![a-z])",
+    r"(?<![a-z])(schedul(e|ing)|defer(ral)?|expiry|ttl|dead_?letter|bur(y|ied)|duplicate|session_?lock|requires_session|(accept|receive|renew|close)_session|[gs]et_session_state|topic|subscription)(s|d|r?red)?(?![a-z])",
     re.IGNORECASE,
 )
 """The mechanisms that have a part in every room."""
@@ -33,9 +33,11 @@ NAMING: Final[Mapping[str, str]] = {
     "operations.py": "the alphabet",
     "state.py": "statuses, a table",
     "workload/cases/steps.py": "another word: the end of locks",
+    "workload/operations/record.py": "what a broker lacks that has no other entity",
     "workload/program_writer.py": "another word: the end of locks",
     "workload/operations/sending.py": "a send may schedule",
     "workload/shrinker.py": "another word: interleavings",
+    "history/codec_records.py": "an entity's settings",
     "history/entities.py": "names of entities",
     "history/notation.py": "another word, for an entity",
     "history/notation_writer.py": "another word, for an entity",
@@ -49,6 +51,7 @@ NAMING: Final[Mapping[str, str]] = {
     "evaluation/endings.py": "a drain that never ends: what was scheduled and never came",
     "evaluation/reasons.py": "how a lock ends, in words",
     "workload/meetings.py": "in which programs they meet",
+    "oracle/judge_scope.py": "entities of which nothing is known",
     "oracle/roles.py": "what each operation is to the judge",
     "oracle/identity.py": "a scheduled message is born twice",
     "oracle/effects.py": "a scheduled message is born twice",

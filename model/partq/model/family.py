@@ -5,12 +5,14 @@ No code branches on a family's name. `profile_file` reads and writes profiles, `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .messages import MAX_SEQ, Delivery, KeyRule, Message, effective_key
+from .operations import SUBSCRIPTION
 
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
@@ -39,6 +41,8 @@ class Entity:
     ``duplicate_detection`` a message ID counts once within the ``duplicate_window`` (DUP-1). With
     ``requires_session`` every message belongs to a session, which a client has to accept (SES).
     ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
+    ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
+    "false", or "FIELD=VALUE" with one of `CORRELATED`. A subscription's own settings have itself alone.
 
     Raises `InvalidEntity`.
     """
@@ -54,8 +58,10 @@ class Entity:
     max_delivery_count: int = 10
     requires_session: bool = False
     max_message_size: int | None = None
+    subscriptions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_subscriptions()
         for name, (low, high, optional) in ENTITY_BOUNDS.items():
             value = getattr(self, name)
             if value is None and optional:
@@ -65,6 +71,28 @@ class Entity:
         for name in ENTITY_FLAGS:
             if type(getattr(self, name)) is not bool:
                 raise InvalidEntity(f"{name} must be true or false: {getattr(self, name)!r}")
+
+    def _check_subscriptions(self) -> None:
+        try:
+            rules = dict(self.subscriptions)
+        except (TypeError, ValueError):
+            raise InvalidEntity("subscriptions must be names with a rule each") from None
+        for name, rule in rules.items():
+            if not _NAME.fullmatch(str(name)):
+                raise InvalidEntity(f"subscriptions must have names without a slash: {name!r}")
+            if not RULE.fullmatch(str(rule)):
+                raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}")
+        object.__setattr__(self, "subscriptions", tuple(rules.items()))
+
+    @property
+    def outlets(self) -> tuple[str, ...]:
+        """From which entities what is sent to this one is received, by their words; none: from itself."""
+        return tuple(SUBSCRIPTION + name for name, _ in self.subscriptions)
+
+    def outlet(self, word: str) -> Entity:
+        """The settings of the one that is called so."""
+        own = tuple(one for one in self.subscriptions if SUBSCRIPTION + one[0] == word)
+        return replace(self, subscriptions=own)
 
     @property
     def ids_count(self) -> bool:
@@ -85,6 +113,13 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "max_message_size": (1, 2**31, True),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
+
+CORRELATED: Final = ("id", "session_id", "partition_key")
+"""The fields of a message that a subscription's rule may ask for."""
+
+_NAME: Final = re.compile(r"[^/\s]+")
+RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+", re.DOTALL)
+"""What a subscription's rule may be."""
 
 ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 """The settings that are true or false."""

@@ -24,6 +24,7 @@ MECHANISMS: Final = (
     "deferral",
     "expiry",
     "duplicates",
+    "topics",
     "deadletters",
     "sessions",
     "rebalancing",

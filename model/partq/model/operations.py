@@ -59,6 +59,7 @@ class Arg(NamedTuple):
     ``bare``: in the terse notation it stands without its name, as all do that are required.
     ``apart``: a history has it in a field of the record, and not among the arguments.
     ``meaning``: what it has to be, or says in a program's step.
+    ``begins``: what else than one of its ``words`` it may begin with.
     """
 
     kind: Kind
@@ -68,6 +69,7 @@ class Arg(NamedTuple):
     bare: bool = False
     apart: bool = False
     meaning: str = ""
+    begins: str = ""
 
 
 _ID = {"id": Arg(Kind.TEXT, required=True)}
@@ -146,9 +148,21 @@ class OpSpec(NamedTuple):
 DEAD_LETTER: Final = "dead_letter"
 """The operation that moves a message to the dead-letter queue, and the word for that queue in a request."""
 
+SUBSCRIPTION: Final = "Subscriptions/"
+"""What the word of a subscription begins with in a request to its topic; its name follows."""
+
+TOPICS: Final = "add_rule"
+"""The operation that a broker without topics lacks."""
+
 _TXN = {"txn": Arg(Kind.TEXT)}
 ENTITY: Final[dict[str, Arg]] = {
-    "entity": Arg(Kind.TEXT, words=(DEAD_LETTER,), apart=True, meaning="dead_letter: of that queue instead")
+    "entity": Arg(
+        Kind.TEXT,
+        words=(DEAD_LETTER,),
+        begins=SUBSCRIPTION,
+        apart=True,
+        meaning="dead_letter: of that queue instead; Subscriptions/NAME: of that subscription",
+    )
 }
 """Which of the entities that belong together is asked; absent: the main one."""
 _TIMEOUT = {"timeout": Arg(Kind.NS)}

@@ -21,6 +21,7 @@ from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
 from .family import MAX_IDLE as MAX_IDLE
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
+from .family import RULE as RULE
 from .family import SECOND as SECOND
 from .family import SEND_TIMEOUT as SEND_TIMEOUT
 from .family import Divergence as Divergence

@@ -7,7 +7,7 @@ module. `Parts` names the classes, so that a single one can be replaced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from .clock import Clock
@@ -15,6 +15,7 @@ from .core import Core, Router
 from .deadletters import DeadLetters
 from .domains import DomainPartition
 from .duplicates import Memory
+from .errors import Refused
 from .expiry import Lifetimes
 from .faults import Faults
 from .flowend import FlowEnd
@@ -29,6 +30,7 @@ from .scheduling import Timetable
 from .sessions import SessionLocks, SessionStates
 from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
+from .topics import Copies
 
 __all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown", "route"]
 
@@ -55,6 +57,7 @@ class Parts:
     timetable: type[Timetable] = Timetable
     lifetimes: type[Lifetimes] = Lifetimes
     memory: type[Memory] = Memory
+    copies: type[Copies] = Copies
     sessions: type[SessionLocks] = SessionLocks
     accounts: type[Accounts] = Accounts
     session_states: type[SessionStates] = SessionStates
@@ -66,13 +69,15 @@ class Parts:
 
 
 class Broker(Core):
-    """One queue, open for clients."""
+    """One queue, open for clients; or a topic with its subscriptions. ``topic``: whose subscription it is."""
 
     front_ends: Sequence[FrontEnd]
 
-    def __init__(self, config: Config, clock: Clock, parts: Parts | None = None) -> None:
+    def __init__(
+        self, config: Config, clock: Clock, parts: Parts | None = None, topic: Broker | None = None
+    ) -> None:
         parts = Parts() if parts is None else parts
-        locks: dict[str, Stored] = {}
+        locks: dict[str, Stored] = {} if topic is None else topic.locks
         rules = _rules(config, parts)
         partitions = [
             _partition(config, parts, index, locks, rules, clock) for index in range(config.partitions)
@@ -95,6 +100,11 @@ class Broker(Core):
         self._connection: Callable[[str, Clock, int], Connection] = parts.connection
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
+        self.issuer = self if topic is None else topic
+        if config.subscriptions:
+            alone = replace(config, subscriptions=())
+            self.subscriptions = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
+            self.copies = parts.copies(self.subscriptions, dict(config.subscriptions))
 
     def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
         store = _store(self.config, parts, partition.name)
@@ -123,7 +133,17 @@ class Broker(Core):
         if self.free.lose_link > 0:
             connection.fails = self.lose_link
         self.connections.append(connection)
+        connection.others = {name: queue.connect(proc) for name, queue in self.subscriptions.items()}
         return connection
+
+    def subscription(self, name: str, connection: Connection) -> tuple[FrontEnd, Connection]:
+        """The front end of that subscription which serves the client, and its connection there. Raises
+        `Refused`."""
+        if name not in self.subscriptions:
+            raise Refused("not_found", "the topic has no such subscription")
+        own = connection.others[name]
+        end: FrontEnd = self.subscriptions[name].end_of(own)
+        return end, own
 
     def lose_link(self, connection: Connection) -> bool:
         """Whether the network fails now. If so the client has left, as after a disconnect."""
@@ -139,7 +159,8 @@ class Broker(Core):
 
     def is_empty(self) -> bool:
         """Whether nothing is stored, locked or free."""
-        return not self.lagging and all(partition.store.is_empty() for partition in self.partitions)
+        own = not self.lagging and all(partition.store.is_empty() for partition in self.partitions)
+        return own and all(queue.is_empty() for queue in self.subscriptions.values())
 
 
 def _rules(config: Config, parts: Parts) -> Rules:

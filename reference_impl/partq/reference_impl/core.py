@@ -5,7 +5,7 @@ How requests are served is in the front ends, what breaks in `faults.py`; `broke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from .clock import Clock, Steps, Task
@@ -18,6 +18,7 @@ from .rules import Rules
 from .scheduling import Timetable
 from .settings import Config
 from .store import Content, Holder, Stored
+from .topics import Copies
 from .transactions import Transaction
 
 Router = Callable[[str, int, int], int]
@@ -54,7 +55,8 @@ class Sessions(Protocol):
 
 
 class Core:
-    """One queue, as its parts see it. ``locks``: every locked message by its lock's token."""
+    """One queue, as its parts see it. ``locks``: every locked message by its lock's token. Of a topic
+    ``subscriptions``: its queues by name; they share its locks, whose names its ``issuer`` gives."""
 
     timetable: Timetable
     lifetimes: Lifetimes
@@ -83,6 +85,9 @@ class Core:
         self.transactions: dict[str, Transaction] = {}
         self.connections: list[Connection] = []
         self.front_ends: Sequence[Volatile] = ()
+        self.subscriptions: Mapping[str, Any] = {}
+        self.copies: Copies | None = None
+        self.issuer: Core = self
         self._tokens = 0
         self._homes: dict[str, Partition] = {}
         self._waiting: dict[Task, None] = {}
@@ -110,6 +115,11 @@ class Core:
         random = self.clock.random
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
+
+    def check_queue(self, detail: str) -> None:
+        """Raises `Refused` where this is a topic."""
+        if self.copies is not None:
+            raise Refused("invalid_operation", detail)
 
     def check_has(self, rule: str) -> None:
         """Raises `Refused` where this queue has not what that rule is about."""
@@ -140,6 +150,10 @@ class Core:
         """Store messages, and wake the tasks that wait for some. ``since``: when the broker received them."""
         contents = partition.fresh(contents, self.clock.now)
         if not contents:
+            return
+        if self.copies is not None:
+            place = next(n for n, one in enumerate(self.partitions) if one is partition)
+            self.copies.deliver(place, contents, since)
             return
         if since is not None:
             self.stamp(partition, len(contents), since)
@@ -174,8 +188,9 @@ class Core:
 
     def token(self) -> str:
         """A fresh name for a lock."""
-        self._tokens += 1
-        return f"lock-{self._tokens}"
+        issuer = self.issuer
+        issuer._tokens += 1
+        return f"lock-{issuer._tokens}"
 
     def locked(self, token: str) -> Stored:
         """The message locked by that token. Raises `Refused`."""
@@ -230,6 +245,8 @@ class Core:
         waiting, self._waiting = self._waiting, {}
         for task in waiting:
             self.clock.wake(task)
+        for queue in self.subscriptions.values():
+            queue.ring()
 
     def stop_waiting(self) -> None:
         """The current task no longer waits for messages."""

@@ -5,6 +5,7 @@ Locks, caches, cursors, flows and open transactions are volatile (some brokers k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from .clock import HOP, Steps
@@ -37,6 +38,8 @@ class Faults:
             self.drop_locks(partition)
         if self.takes(self.broker.free.lose_transactions):
             self.drop_transactions(partition)
+        for faults, own in self.beneath(partition):
+            faults.take_down(own)
 
     def partition_up(self, index: int) -> Steps[int]:
         """Bring it back; gives its name."""
@@ -49,8 +52,16 @@ class Faults:
     def bring_up(self, partition: Partition) -> None:
         """Let it serve again, on what was stored."""
         self.set_up(partition, True)
+        for faults, own in self.beneath(partition):
+            faults.bring_up(own)
         self.broker.timetable.resume()
         self.broker.ring()
+
+    def beneath(self, partition: Partition) -> Iterator[tuple[Faults, Partition]]:
+        """Of each subscription its faults, and its partition at that place."""
+        place = self.broker.partitions.index(partition)
+        for queue in self.broker.subscriptions.values():
+            yield queue.faults, queue.partitions[place]
 
     def set_up(self, partition: Partition, up: bool) -> None:
         """Let a partition serve or not, its dead letters with it."""
@@ -62,6 +73,11 @@ class Faults:
         """Lose the front end of a client: everything on its way through it, and its cache's content until
         the locks expire. Its clients go on with the next one."""
         yield HOP
+        self.lose_front_end(proc)
+        yield HOP
+
+    def lose_front_end(self, proc: str) -> None:
+        """Lose it at once, those of subscriptions with it."""
         broker = self.broker
         ends = {connection.end for connection in broker.connections if connection.proc == proc}
         for end in ends:
@@ -73,7 +89,8 @@ class Faults:
                     if connection.proc == proc and self.takes(broker.free.break_link):
                         connection.broken = LINK[int(broker.clock.random() * len(LINK))]
                     connection.end = (end + 1) % len(broker.front_ends)
-        yield HOP
+        for queue in broker.subscriptions.values():
+            queue.faults.lose_front_end(proc)
 
     def broker_kill(self) -> Steps[None]:
         """Kill all of it. Operations in flight are lost on the way, done or not."""
@@ -94,6 +111,8 @@ class Faults:
         for partition in broker.partitions:
             if not self.takes(broker.free.keep_locks):
                 self.drop_locks(partition)
+        for queue in broker.subscriptions.values():
+            queue.faults.kill()
 
     def broker_start(self) -> Steps[None]:
         """Start the broker again, with the stored messages."""
@@ -106,6 +125,8 @@ class Faults:
         self.broker.alive = True
         for front_end in self.broker.front_ends:
             front_end.resume()
+        for queue in self.broker.subscriptions.values():
+            queue.faults.start()
         self.broker.timetable.resume()
         self.broker.ring()
 

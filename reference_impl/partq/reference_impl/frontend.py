@@ -81,6 +81,7 @@ class FrontEnd(Managing):
             yield deadline
             return []
         broker.check_alive()
+        broker.check_queue("messages are received from subscriptions")
         if broker.config.requires_session and self.dead_letters is not None:
             raise Refused("invalid_operation", "messages are received in a session")
         if not all(partition.up for partition in self.partitions) and taken(
@@ -177,6 +178,7 @@ class FrontEnd(Managing):
         """The oldest messages of a partition from a number on, or from this client's cursors on."""
         yield HOP
         self.broker.check_alive()
+        self.broker.check_queue("messages are peeked at in subscriptions")
         return (yield from self.gather(Peek(connection, most, number, [])))
 
     def gather(self, peek: Peek) -> Steps[list[Any]]:

@@ -23,7 +23,7 @@ class Connection:
     by partition name; ``dead_cursors``: those in the dead-letter queue.
     ``broken``: why the next operation fails, if it does. ``fails``: asked at each
     operation whether the network fails; what that does to the client's flows is its own affair. ``locks``:
-    those that the client was given."""
+    those that the client was given. ``others``: of a topic, the same to each subscription."""
 
     proc: str
     clock: Clock
@@ -31,6 +31,7 @@ class Connection:
     cursors: dict[int, int] = field(default_factory=dict)
     dead_cursors: dict[int, int] = field(default_factory=dict)
     locks: list[str] = field(default_factory=list)
+    others: dict[str, Connection] = field(default_factory=dict)
     task: Task | None = None
     broken: str | None = None
     fails: Callable[[Connection], bool] = lambda connection: False

@@ -52,6 +52,7 @@ class Sending:
         if txn is None:
             yield from self.store(send)
         else:
+            self.broker.check_queue("a topic takes no messages in transactions")
             transaction = self.transaction(txn)
             send = send._replace(txn=transaction)
             yield from self.in_transaction(transaction, self.enlist(transaction, send))
@@ -241,6 +242,7 @@ class Sending:
         """Send messages that bear their times; gives their numbers."""
         broker = self.broker
         broker.check_has("SCH-1")
+        broker.check_queue("a topic schedules nothing")
         tickets = [Ticket.of(content) for content in contents]
         if any(ticket.scheduled_at is None for ticket in tickets):
             raise Refused("invalid_operation", "a message is scheduled for a time")

@@ -61,6 +61,7 @@ class Config:
     dropped.
     ``requires_session``: every message belongs to a session.
     ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
+    ``subscriptions``: (name, rule) of each; with some it is a topic.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -90,6 +91,7 @@ class Config:
     duplicate_window: int = 600 * SECOND
     requires_session: bool = False
     max_message_size: int | None = None
+    subscriptions: tuple[tuple[str, str], ...] = ()
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
@@ -99,6 +101,8 @@ class Config:
             self.max_delivery_count = None
         self.duplicate_detection &= self.has("DUP-1")
         self.requires_session &= self.has("SES-1")
+        if not self.has("TOPIC-1"):
+            self.subscriptions = ()
 
     def has(self, rule: str) -> bool:
         """Whether the queue has what that rule of the catalogue is about."""

@@ -67,6 +67,18 @@ class Hasty(Fine):
             return ()
 
 
+class Publishing(Hasty):
+    """It has topics, so that its clients are asked for subscriptions."""
+
+    topics = True
+
+    class client_class(Talker):
+        def receive(  # type: ignore[override]
+            self, max_messages: int, *, mode: str = "", timeout: float = 1.0
+        ) -> Sequence[Delivery]:
+            return ()
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [("renew", "renew_lock"), ("recieve", "receive"), ("peak", "peek"), ("roll_back", "rollback")],
@@ -98,6 +110,10 @@ def test_the_brokers_at_hand_fit() -> None:
         ("NoClass", "which is no subclass of Client"),
         ("Deaf", "Deaf.connect cannot be called with (proc): too many positional arguments"),
         ("Hasty", "client_class.receive cannot be called with (max_messages, mode=…, timeout=…): got an"),
+        (
+            "Publishing",
+            "client_class.receive cannot be called with (max_messages, mode=…, timeout=…, entity=…)",
+        ),
     ],
 )
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.screens.assess import inspect
 from partq.model.messages import Message
+from partq.model.profiles import Entity
 
 PROFILE = "azure-premium"
 SIZE = 40
@@ -118,7 +119,7 @@ def test_a_record_belongs_to_its_entity_or_to_every_one() -> None:
     records = tuple(
         Record(i, "p", "send", name, i, i, {"messages": (Message(f"m{i}"),)}) for i, name in enumerate(names)
     )
-    everything = ByEntity(History(Header(PROFILE, {"unused": None}), records))  # type: ignore[dict-item]
+    everything = ByEntity(History(Header(PROFILE, {"unused": Entity()}), records))
     assert everything.names == ("unused", "q", "r", "t/Subscriptions/s")
     assert [record.i for record in everything.of("q")] == [0, 1, 3, 4]
     assert [record.i for record in everything.of("unused")] == [0, 4]

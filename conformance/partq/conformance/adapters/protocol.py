@@ -16,7 +16,7 @@ from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
 from partq.model.messages import Delivery, Message, Overview, Session, SessionState
-from partq.model.operations import ERRORS, OPS
+from partq.model.operations import ERRORS, OPS, TOPICS
 from partq.model.profiles import SECOND, Entity
 
 
@@ -110,7 +110,8 @@ class Client:
     ) -> Sequence[Delivery]:
         """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
         to settle with; ``receive_and_delete``: each is gone once returned. ``entity``: ``"dead_letter"``
-        for the dead-letter queue, each with its ``reason``; only a client that can `dead_letter` is asked."""
+        for the dead-letter queue, each with its ``reason``; only a client that can `dead_letter` is asked.
+        ``"Subscriptions/NAME"``: for that subscription of the topic (`Broker.topics`)."""
         raise Rejected("unsupported")
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
@@ -223,6 +224,7 @@ class Broker:
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
     as the programs would have it.
+    ``topics``: whether `open` makes a topic where the settings have ``subscriptions``.
     """
 
     profile: str = ""
@@ -231,6 +233,7 @@ class Broker:
     skew_ns: int = 0
     shares: ClassVar[Shares] = Shares.EVERYTHING
     lock_duration: ClassVar[int | None] = 5 * SECOND
+    topics: ClassVar[bool] = False
     hung: bool = False
     """Set by the runner: a call on it did not return, so that it is not used for another program."""
     now: Callable[[], int] = staticmethod(clock)
@@ -276,6 +279,8 @@ class Broker:
         missing = {op for op in CLIENT_OPS if getattr(self.client_class, op) is getattr(Client, op)}
         if type(self).inject is Broker.inject:
             missing.update(FAULTS)
+        if not self.topics:
+            missing.add(TOPICS)
         return frozenset(missing)
 
 

@@ -28,7 +28,7 @@ from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
 from partq.model.messages import Delivery, Overview, Session, SessionState
-from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SWITCHED
+from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SUBSCRIPTION, SWITCHED, TOPICS
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
     SECOND,
@@ -72,15 +72,30 @@ def _settle(how: str) -> FrontEndCall:
     )
 
 
-def _queue(end: Any, args: Args) -> Any:
-    """The front end of the entity that is asked."""
-    return end.dead_letters if args.get("entity") else end
+def _asked(end: Any, connection: Connection, args: Args) -> tuple[Any, Connection]:
+    """The front end of the entity that is asked, and the client's connection to it."""
+    word = args.get("entity")
+    if word and word.startswith(SUBSCRIPTION):
+        found: tuple[Any, Connection] = end.broker.subscription(word.removeprefix(SUBSCRIPTION), connection)
+        return found
+    return end.dead_letters if word else end, connection
 
 
 def _plainly(op: str) -> FrontEndCall:
     """The method of its name, with the connection and the arguments in the order of the alphabet."""
     names = [name for name in OPS[op].args if name not in ("timeout", "entity", *OPS[op].tells)]
-    return lambda end, connection, args: getattr(_queue(end, args), op)(connection, *map(args.get, names))
+
+    def call(end: Any, connection: Connection, args: Args) -> Steps[Any]:
+        front_end, own = _asked(end, connection, args)
+        return (yield from getattr(front_end, op)(own, *map(args.get, names)))
+
+    return call
+
+
+def _receive(end: Any, connection: Connection, args: Args) -> Steps[Any]:
+    front_end, own = _asked(end, connection, args)
+    deletes, timeout = args.get("mode") == "receive_and_delete", args.get("timeout", RECEIVE_TIMEOUT)
+    return (yield from front_end.receive(own, args["max"], deletes, timeout, args.get("flow")))
 
 
 OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
@@ -92,13 +107,7 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
         args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
     ),
     "cancel_scheduled": lambda end, _, args: end.cancel(args["seq"], args.get("txn")),
-    "receive": lambda end, connection, args: _queue(end, args).receive(
-        connection,
-        args["max"],
-        args.get("mode") == "receive_and_delete",
-        args.get("timeout", RECEIVE_TIMEOUT),
-        args.get("flow"),
-    ),
+    "receive": _receive,
     "accept_session": lambda end, connection, args: end.accept_session(
         connection, args.get("session_id"), args.get("timeout", RECEIVE_TIMEOUT)
     ),
@@ -134,6 +143,8 @@ def lacks_of(family: Profile) -> frozenset[str]:
         lacks |= {op for op in FAULTS if "partition" in OPS[op].args}
     if not (family.flows or family.connection_ends_locks):
         lacks.add(LINK_LOST)
+    if "TOPIC-1" not in requirements_of(family.name):
+        lacks.add(TOPICS)
     return frozenset(lacks)
 
 
@@ -197,9 +208,16 @@ Build = Callable[[Config, Simulation], Impl]
 class _Stage:
     """The broker in virtual time, as the driver wants it."""
 
-    def __init__(self, program: Program, on_event: OnEvent, build: Build, freedoms: Freedoms) -> None:
+    def __init__(
+        self,
+        program: Program,
+        on_event: OnEvent,
+        build: Build,
+        freedoms: Freedoms,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
         family = profile(program.profile)
-        self.lacks = lacks_of(family)
+        self.lacks = lacks_of(family) | without
         self.clock = clock = Simulation(program.seed)
         config = config_of(family, program.entity, clock.random, on_event, freedoms)
         late, free = config.lateness and config.lateness + JITTER, config.freedoms
@@ -219,7 +237,9 @@ class _Stage:
 
 class Reference(StagedBroker):
     """The reference broker in virtual time. ``parts``: classes to use instead of its own. ``freedoms``: those
-    that it uses, some in each program."""
+    that it uses, some in each program. ``without``: what it lacks though its family has it."""
+
+    without: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, profile: str = "", parts: Parts | None = None, freedoms: Freedoms = PLAIN) -> None:
         self.profile = profile
@@ -232,11 +252,11 @@ class Reference(StagedBroker):
 
     def lacks(self) -> frozenset[str]:
         """What the profile's family does not have."""
-        return lacks_of(profile(self.profile or DEFAULT_PROFILE))
+        return lacks_of(profile(self.profile or DEFAULT_PROFILE)) | self.without
 
     def stage(self, program: Program, on_event: OnEvent) -> Stage:
         """A fresh reference broker, scheduled by the program's seed."""
-        return _Stage(program, on_event, self.build, self.freedoms)
+        return _Stage(program, on_event, self.build, self.freedoms, self.without)
 
     def build(self, config: Config, clock: Simulation) -> Impl:
         """The broker of those settings."""
@@ -246,6 +266,8 @@ class Reference(StagedBroker):
 class DurableReference(Reference):
     """The same, each partition's messages in a file, which is all that a started broker knows of them. The
     files go with the broker."""
+
+    without = frozenset({TOPICS})
 
     def build(self, config: Config, clock: Simulation) -> Impl:
         """The broker of those settings, its files in a fresh folder."""
@@ -317,6 +339,7 @@ class LiveReference(Broker):
     """The reference broker on the wall clock. It lives on a thread of its own, and only there."""
 
     client_class: ClassVar[type[Client]] = LiveClient
+    topics: ClassVar[bool] = True
     shares: ClassVar[Shares] = Shares.NOTHING
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:

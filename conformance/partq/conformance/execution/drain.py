@@ -159,10 +159,11 @@ def drain(plan: DrainPlan) -> Emptying:
         left = (yield from _leave(plan, client)) and left
     if plan.profile.flows and not (yield from _insist(bind(DRAINER))):
         return ()
-    if not ((yield from _empty(plan)) and left):
+    outlets = plan.entity.outlets
+    if not (left and (outlets or (yield from _empty(plan)))):
         return ()
-    emptied, silent = [MAIN], replace(plan, is_empty=lambda: None)
-    for entity in plan.others:
+    emptied, silent = [] if outlets else [MAIN], replace(plan, is_empty=lambda: None)
+    for entity in dict.fromkeys((*outlets, *plan.others)):
         if (yield from _empty(silent, {"entity": entity})):
             emptied.append({"entity": entity})
     return tuple(emptied)

@@ -225,7 +225,11 @@ class LiveRun:
     def _nothing_comes(self) -> bool:
         """Whether all that was accepted has gone, and no more is being sent."""
         alone = self.draining or self.program.sequential or not self.to_send
-        return alone and self.ledger.nothing_left
+        return alone and self._all_gone()
+
+    def _all_gone(self) -> bool:
+        """Whether all that was accepted has gone; where copies are received that is not known."""
+        return self.ledger.nothing_left and not self.entity.outlets
 
     def _nothing_changes(self) -> bool:
         """Whether time has no effect: neither a message nor a lock is left, and nothing else runs out."""
@@ -314,7 +318,7 @@ class LiveRun:
             quiet=1 if can_say else QUIET,
             is_empty=(lambda: self._is_empty() is True) if can_say else (lambda: None),
             locks_left=lambda: self.ledger.locks_left(self.recorder.now(), self.entity.lock_duration),
-            all_gone=lambda: self.ledger.nothing_left,
+            all_gone=self._all_gone,
             sets_aside=sets_aside(self.program),
             others=others_asked(self.steps),
         )

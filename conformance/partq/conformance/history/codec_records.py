@@ -101,6 +101,8 @@ def _reader(name: str, arg: Arg) -> FieldReader:
     if not arg.words:
         return plain
     word = one_of(arg.words, name)
+    if arg.begins:
+        return lambda value: (plain if str(value).startswith(arg.begins) else word)(value)
     return word if arg.kind is Kind.TEXT else lambda value: (word if type(value) is str else plain)(value)
 
 
@@ -179,6 +181,7 @@ def _check_outcome(record: Record) -> None:
 
 _ENTITY: Final = Fields(
     {name: a_flag if name in ENTITY_FLAGS else a_64_bit for name in Entity.__dataclass_fields__}
+    | {"subscriptions": lambda value: value if type(value) is dict else wrong("an object", value)}
 )
 
 
@@ -289,7 +292,9 @@ def plain_record(record: Record) -> dict[str, Any]:
 
 def plain_entity(entity: Entity) -> dict[str, Any]:
     """The settings as plain data; those that are not known are left out."""
-    return _shown_only(entity, _ENTITY.readers)
+    found = _shown_only(entity, _ENTITY.readers)
+    rules = dict(found.pop("subscriptions"))
+    return {**found, "subscriptions": rules} if rules else found
 
 
 def plain_message(message: Message) -> dict[str, Any]:

@@ -4,11 +4,13 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import structs
+
 from partq.conformance.history.record import Header, History, Record
-from partq.model.operations import DEAD_LETTER, DRAINED, OPS, Outcome
+from partq.model.operations import CONNECTION_LOST, DEAD_LETTER, DRAINED, LINK_LOST, OPS, Outcome
 from partq.model.profiles import Entity, profile
 
 DEAD_LETTERS: Final = "/$DeadLetterQueue"
@@ -38,12 +40,16 @@ def addressed(name: str, args: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
     """The entity that a request to the one of that name is recorded with, and its other arguments."""
     if "entity" not in args:
         return name, args
-    return name + DEAD_LETTERS, {key: value for key, value in args.items() if key != "entity"}
+    part = DEAD_LETTERS if args["entity"] == DEAD_LETTER else f"/{args['entity']}"
+    return name + part, {key: value for key, value in args.items() if key != "entity"}
 
 
 def asked(record: Record) -> Mapping[str, Any]:
     """The record's arguments, with which of the entities that belong together was asked."""
-    return {**record.args, "entity": DEAD_LETTER} if is_dead_letters(record.entity) else record.args
+    if is_dead_letters(record.entity):
+        return {**record.args, "entity": DEAD_LETTER}
+    match = _PART.fullmatch(record.entity) if "/" in record.entity else None
+    return record.args if match is None else {**record.args, "entity": match["subscription"]}
 
 
 def is_dead_letters(name: str) -> bool:
@@ -67,46 +73,80 @@ def entities_of(history: History) -> tuple[str, ...]:
 class ByEntity:
     """A history's records sorted by entity, once for all of them. ``sent``: the IDs of all messages that were
     sent to any. ``topics``: the entities that are topics. ``beside``: entity -> its dead-letter queue, where
-    both are in the history: what moves from one to the other ties them. A settlement is its lock's entity's,
-    and what strikes the one of them strikes the other."""
+    both are in the history: what moves from one to the other ties them. ``outlets``: entity -> the one whose
+    settings say that what is sent there is received here. A settlement is its lock's entity's, and what
+    strikes the one of them strikes the others."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
         self.records = history.records
-        self.names = entities_of(history)
+        self.outlets = {
+            f"{name}/{word}": name for name, one in history.header.entities.items() for word in one.outlets
+        }
+        self.names = tuple(dict.fromkeys((*entities_of(history), *self.outlets)))
         self.topics = topics_among(self.names)
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
         ends = ((whole_of(name), name) for name in self.names if is_dead_letters(name))
         self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
-        homes = _homes(history.records) if self.beside else {}
-        partners = self.beside | {other: name for name, other in self.beside.items()}
+        homes = _homes(history.records) if self.beside or self.outlets else {}
+        partners = self._partners()
         for place, record in enumerate(history.records):
             entity = record.entity
             if homes:
                 entity = next((homes[token] for token in record.lock_tokens if token in homes), entity)
             self._places.setdefault(entity, []).append(place)
-            if record.op in _SHARED and entity in partners:
-                self._places.setdefault(partners[entity], []).append(place)
+            for partner in partners.get(entity, ()) if record.op in _SHARED else ():
+                self._places.setdefault(partner, []).append(place)
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The entities but for dead-letter queues that are tied to theirs."""
-        return tuple(name for name in self.names if name not in self.beside.values())
+        """The entities but for dead-letter queues that are tied to theirs, and for those with outlets."""
+        apart = {*self.beside.values(), *self.outlets.values()}
+        return tuple(name for name in self.names if name not in apart)
+
+    def _partners(self) -> dict[str, list[str]]:
+        """By entity those that share with it what all of them share."""
+        groups = [[name, other] for name, other in self.beside.items()]
+        for whole in dict.fromkeys(self.outlets.values()):
+            groups.append([whole, *(name for name, one in self.outlets.items() if one == whole)])
+        found: dict[str, list[str]] = {}
+        for group in groups:
+            for name in group:
+                found.setdefault(name, []).extend(one for one in group if one != name)
+        return found
 
     def tied(self, name: str) -> tuple[Record, ...]:
         """The records of the entity and, if there is one, of its dead-letter queue. That one was found empty
-        says nothing where what was in it may have gone unseen."""
-        if name not in self.beside:
+        says nothing where what was in it may have gone unseen. And what was asked of the entity whose
+        messages it gets, with the losses of connections that those beside it show."""
+        if name not in self.beside and name not in self.outlets:
             return self.of(name)
-        dead = self.beside[name]
-        every = [self.records[n] for n in sorted({*self._of(name), *self._of(dead)})]
+        dead, places = self.beside.get(name), {*self._of(name)}
+        if dead is not None:
+            places.update(self._of(dead))
+        every = [*self._with_whole(places, name)] if name in self.outlets else self._at(places)
         taken = any(r.entity == dead and r.deletes and r.outcome == Outcome.UNKNOWN for r in every)
         return tuple(r for r in every if not (taken and r.entity == dead and r.op == DRAINED))
 
+    def _at(self, places: Iterable[int]) -> list[Record]:
+        return [self.records[place] for place in sorted(places)]
+
+    def _with_whole(self, own: set[int], name: str) -> Iterator[Record]:
+        whole = self.outlets[name]
+        mine = own.union(self._places.get(whole, ()))
+        beside = {
+            n for other, one in self.outlets.items() if one == whole for n in self._places.get(other, ())
+        }
+        for record, place in ((self.records[n], n) for n in sorted(mine | beside)):
+            if place not in mine and record.error == CONNECTION_LOST:
+                yield structs.replace(record, op=LINK_LOST, args={}, outcome=Outcome.UNKNOWN, messages=())
+            elif place in mine and (place in own or record.op != DRAINED):
+                yield record
+
     def of(self, name: str) -> tuple[Record, ...]:
         """The entity's records, and those that name none: they belong to every entity."""
-        return tuple(self.records[place] for place in self._of(name))
+        return tuple(self._at(self._of(name)))
 
     def _of(self, name: str) -> list[int]:
         everywhere = self._places.get("", []) if name else []
@@ -131,4 +171,7 @@ def entity_of(header: Header, name: str) -> Entity:
 def settings_of(header: Header, name: str) -> Entity | None:
     """What the header says of the entity, or of what it belongs to; None: nothing."""
     entity, whole = header.entities.get(name), whole_of(name) if "/" in name else None
-    return entity if entity is not None or whole is None else settings_of(header, whole)
+    if entity is not None or whole is None:
+        return entity
+    entity = settings_of(header, whole)
+    return entity.outlet(name[len(whole) + 1 :]) if entity is not None and entity.outlets else entity

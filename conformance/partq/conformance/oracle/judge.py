@@ -144,7 +144,8 @@ def judge(
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:
-            worst = judgement
+            explained = dict.fromkeys((*worst.explained, *judgement.explained))
+            worst = replace(judgement, explained=tuple(explained))
     return worst
 
 

@@ -22,6 +22,7 @@ class Use(NamedTuple):
     ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
     excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
     times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it.
+    ``alone``: how it meets what else an entity may choose is not modelled.
     ``asked``: of an entity that has not chosen it nothing is known of what such a record does. ``whole``:
     there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
@@ -36,6 +37,7 @@ class Use(NamedTuple):
     spreads: frozenset[str] = frozenset()
     timed: bool = False
     chosen: Callable[[Entity], bool] = lambda entity: False
+    alone: bool = False
     asked: bool = False
     whole: bool = False
     tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
@@ -87,6 +89,9 @@ def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> s
     for one in uses().values():
         if one.asked and not one.chosen(entity) and any(map(one.uses, records)):
             return f"{one.what} are not modelled where the entity is not said to have them"
+    chosen = [one for one in uses().values() if one.chosen(entity)]
+    if len(chosen) > 1 and any(one.alone for one in chosen):
+        return f"{' and '.join(one.what for one in chosen)} are not modelled together"
     if why := next((why for record in records for one in uses().values() if (why := one.open(record))), None):
         return why
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]

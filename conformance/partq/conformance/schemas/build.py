@@ -121,6 +121,8 @@ def _argument(arg: Arg) -> Schema:
     if not arg.words:
         return plain
     words: Schema = {"enum": list(arg.words)}
+    if arg.begins:
+        return {"anyOf": [words, {**plain, "pattern": f"^{arg.begins}."}]}
     return words if arg.kind is Kind.TEXT else {"anyOf": [words, plain]}
 
 

@@ -10,10 +10,10 @@ from partq.conformance.schemas.shapes import (
     TEXT,
     Schema,
     document,
-    entity_settings,
     fields_of,
     list_of,
     ref,
+    usual_settings,
     whole,
 )
 from partq.model import profile_file
@@ -70,7 +70,7 @@ def profiles() -> dict[str, Schema]:
         },
         "pages": {"type": "object", "additionalProperties": {"type": "string", "pattern": "^https://"}},
         "switches": fields_of(switches),
-        "entity": entity_settings(),
+        "entity": fields_of(usual_settings()),
         "adds_properties": list_of(TEXT),
         "divergences": list_of(fields_of(divergence, ("rule", "condition", "reason"))),
     }

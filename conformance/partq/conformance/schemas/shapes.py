@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from partq.model.messages import MAX_INT, MAX_SEQ
-from partq.model.profiles import ENTITY_BOUNDS, ENTITY_FLAGS
+from partq.model.profiles import ENTITY_BOUNDS, ENTITY_FLAGS, RULE
 
 Schema = dict[str, Any]
 
@@ -58,7 +58,13 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
+def usual_settings() -> dict[str, Schema]:
+    """What a profile may say of every entity."""
+    settings = {name: whole(low, high) for name, (low, high, _) in ENTITY_BOUNDS.items()}
+    return {**settings, **dict.fromkeys(ENTITY_FLAGS, FLAG)}
+
+
 def entity_settings() -> Schema:
     """An entity's settings."""
-    settings = {name: whole(low, high) for name, (low, high, _) in ENTITY_BOUNDS.items()}
-    return fields_of({**settings, **dict.fromkeys(ENTITY_FLAGS, FLAG)})
+    rules: Schema = {"type": "object", "additionalProperties": {**TEXT, "pattern": f"^({RULE.pattern})$"}}
+    return fields_of({**usual_settings(), "subscriptions": rules})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from partq.model.actions import Action
 from partq.model.messages import Delivery, Message
-from partq.model.operations import OPS, Arg
+from partq.model.operations import OPS, SUBSCRIPTION, TOPICS, Arg
 
 Args = Mapping[str, Any]
 
@@ -106,8 +106,9 @@ class Pen(Protocol):
 
 
 def _other_entity(args: Args) -> str:
-    """A broker has another entity if it has what moves messages there, which bears its name."""
-    return str(args.get("entity", ""))
+    """A broker has another entity if it has what moves messages there, which bears its name; or topics."""
+    word = str(args.get("entity", ""))
+    return TOPICS if word.startswith(SUBSCRIPTION) else word
 
 
 class Operation(NamedTuple):

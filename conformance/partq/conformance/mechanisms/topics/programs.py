@@ -1,0 +1,175 @@
+"""Programs whose clients send to a topic and receive from its subscriptions. Cases: TOPIC-1 on the azure
+profiles."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
+from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.cases.steps import AZURE, message
+from partq.conformance.workload.phrases import Draft, Phrases, settlement
+from partq.conformance.workload.program import Step
+from partq.conformance.workload.weights import Theme, weighed
+from partq.model.operations import ENV, SUBSCRIPTION, TOPICS
+from partq.model.profiles import SECOND
+
+_RULES: Final = (
+    (("all", "true"), ("none", "false")),
+    (("all", "true"), ("same", "true")),
+    (("some", "session_id=k1"), ("all", "true")),
+    (("one", "partition_key=k1"), ("two", "partition_key=k2"), ("all", "true")),
+    (("third", "id=m3"), ("none", "false"), ("some", "session_id=k1")),
+    (("all", "true"),),
+)
+"""Subscriptions of a topic, each with its rule."""
+
+
+def _outlet(draft: Draft) -> str:
+    outlets = draft.entity.outlets
+    return outlets[draft.source.below(len(outlets))]
+
+
+def _ask(draft: Draft, client: str, op: str, outlet: str, **args: Any) -> None:
+    draft.add(client, op, entity=outlet, **args)
+
+
+def _receive(draft: Draft, client: str, outlet: str, **args: Any) -> None:
+    _ask(draft, client, "receive", outlet, max=1 + draft.source.below(3), timeout=SECOND, **args)
+
+
+def _settle(draft: Draft, client: str, outlet: str) -> None:
+    first = draft.source.below(3)
+    _ask(draft, client, settlement(draft), outlet, pick=[first] if draft.chance(2) else [first, first + 1])
+
+
+def _from_one(draft: Draft) -> None:
+    """Received from a subscription, and mostly settled."""
+    client, outlet = draft.client(), _outlet(draft)
+    _receive(draft, client, outlet)
+    if draft.source.below(4):
+        _settle(draft, client, outlet)
+
+
+def _take(draft: Draft) -> None:
+    _receive(draft, draft.client(), _outlet(draft), mode="receive_and_delete")
+
+
+def _later(draft: Draft) -> None:
+    """What a client holds of a subscription is settled, or renewed."""
+    client, outlet = draft.client(), _outlet(draft)
+    if draft.chance(4):
+        _ask(draft, client, "renew_lock", outlet, pick=[0])
+    else:
+        _settle(draft, client, outlet)
+
+
+def _look(draft: Draft) -> None:
+    start = "start" if draft.chance(2) else "cursor"
+    _ask(draft, draft.client(), "peek", _outlet(draft), max=8, **{"from": start})
+
+
+def _each(draft: Draft) -> None:
+    """One message, looked at, or received and completed, in each subscription in turn."""
+    client = draft.client()
+    phrases.send(draft)
+    for outlet in draft.entity.outlets:
+        if draft.chance(3):
+            _ask(draft, client, "peek", outlet, max=8, **{"from": "start"})
+        else:
+            _receive(draft, client, outlet)
+            _ask(draft, client, "complete", outlet, pick=[0])
+
+
+def _outlasted(draft: Draft) -> None:
+    """The lock on a copy runs out, while another copy is settled."""
+    first, second = _outlet(draft), _outlet(draft)
+    client = draft.client()
+    _receive(draft, client, first)
+    draft.add(ENV, "advance", by=draft.entity.lock_duration // (1 + draft.source.below(2)) + SECOND)
+    _receive(draft, client, second)
+    _settle(draft, client, second)
+    _settle(draft, client, first)
+
+
+PHRASES: Final[Phrases] = {
+    "receive_copy": _from_one,
+    "take_copy": _take,
+    "settle_copy": _later,
+    "look_at_copies": _look,
+    "each_copy": _each,
+    "copy_outlasted": _outlasted,
+}
+"""Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "topics",
+    rule="TOPIC-1",
+    weights=weighed(
+        "send 22, batch 6, receive_copy 22, take_copy 6, settle_copy 10, look_at_copies 10, each_copy 8, "
+        "copy_outlasted 3, advance 3, front_end 1, kill 1, mortal 1"
+    ),
+    choices={"subscriptions": _RULES},
+    needs=TOPICS,
+    one_in=12,
+)
+
+
+def _of(name: str, step: Step) -> Step:
+    """The step on that subscription."""
+    return do.asking(step, {"entity": SUBSCRIPTION + name})
+
+
+CASES: Final = Cases()
+
+
+@CASES.case("topic-copies", AZURE, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))
+def _both() -> Steps:
+    """Each subscription gets a copy of its own, which another one's settlement leaves alone.
+    One copy is completed, one abandoned and received again; of one both are deleted."""
+    yield do.send("c1", message("m1", "a"))
+    yield do.send("c1", message("m2", "b"), message("m3", "b"))
+    yield _of("left", do.receive("c1", 3))
+    yield _of("left", do.complete("c1", 0))
+    yield _of("right", do.peek("c2"))
+    yield _of("right", do.receive("c2", 3))
+    yield _of("right", do.receive("c2", 3))
+    yield _of("right", do.abandon("c2", 0))
+    yield _of("right", do.take("c2", 3))
+    yield _of("left", do.take("c1", 3))
+    yield _of("left", do.peek("c1", start="start"))
+    yield _of("right", do.peek("c2", start="start"))
+
+
+@CASES.case(
+    "topic-rules",
+    AZURE,
+    "TOPIC-1",
+    subscriptions=(("all", "true"), ("none", "false"), ("keyed", "partition_key=a"), ("second", "id=m2")),
+)
+def _by_rules() -> Steps:
+    """A subscription gets what its rule matches, and nothing else."""
+    yield do.send("c1", message("m1", "a"))
+    yield do.send("c1", message("m2", "b"))
+    yield do.send("c1", message("m3", session="a"))
+    yield do.send("c1", message("m4"))
+    for name in ("none", "keyed", "second", "all"):
+        yield _of(name, do.peek("c2"))
+        yield _of(name, do.take("c2", 4))
+        yield _of(name, do.take("c2", 4))
+
+
+@CASES.case("topic-restart", AZURE, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))
+def _restarted() -> Steps:
+    """Copies outlast the broker, each as it was left."""
+    yield do.send("c1", message("m1", "a"))
+    yield do.send("c1", message("m2", "a"))
+    yield _of("left", do.take("c1"))
+    yield from do.restart()
+    yield do.pass_time()
+    yield _of("right", do.peek("c2", start="start"))
+    yield _of("left", do.peek("c2", start="start"))
+    yield _of("right", do.take("c2", 2))
+    yield _of("right", do.take("c2", 2))
+    yield _of("left", do.take("c2", 2))

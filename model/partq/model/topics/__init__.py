@@ -1,0 +1,1 @@
+"""Topics: each subscription receives copies of what its rule matches (TOPIC)."""

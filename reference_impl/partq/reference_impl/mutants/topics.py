@@ -1,0 +1,87 @@
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..frontend import FrontEnd
+from ..settling import Settlement
+from ..store import Content, Stored
+from ..topics import Copies
+from .forms import then
+from .registry import defect
+
+Shares = Iterator[tuple[str, Sequence[Content]]]
+"""Of which messages each subscription gets copies."""
+
+
+@defect("TOPIC-1", "shares", profile="azure-standard")
+def first_match_takes_all(
+    self: Copies, contents: Sequence[Content]
+) -> Iterator[tuple[str, Sequence[Content]]]:
+    """Only the first subscription whose rule matches a message gets a copy."""
+    left = list(contents)
+    for name, share in Copies.shares(self, contents):
+        taken = [content for content in share if content in left]
+        left = [content for content in left if content not in taken]
+        yield name, taken
+
+
+@defect("TOPIC-1", "matches", profile="azure-flat")
+def false_matches_keyless(self: Copies, rule: str, content: Content) -> bool:
+    """A rule that matches nothing matches messages without a key."""
+    keyless = content.session_id is None and content.partition_key is None
+    return Copies.matches(self, rule, content) or (rule == "false" and keyless)
+
+
+@defect("TOPIC-1", "value", profile="azure-standard")
+def sessions_for_keys(self: Copies, content: Content, field: str) -> str | None:
+    """A rule that asks for a session ID is compared with the partition key, too."""
+    found = Copies.value(self, content, field)
+    return content.partition_key if field == "session_id" and found is None else found
+
+
+@defect("TOPIC-1", "share", profile="azure-premium")
+def batch_copied_by_its_first(self: Copies, name: str, contents: Sequence[Content]) -> Sequence[Content]:
+    """A subscription gets a batch whose first message its rule matches, and no other."""
+    return contents if self.matches(self.rules[name], contents[0]) else ()
+
+
+@defect("TOPIC-1", profile="azure-flat")
+class SubscribersTakeTurns(Copies):
+    """Each message is copied to one of the subscriptions that it matches, in turn."""
+
+    turn = 0
+
+    def shares(self, contents: Sequence[Content]) -> Shares:
+        found: dict[str, list[Content]] = {name: [] for name in self.queues}
+        for content in contents:
+            fit = [name for name in self.queues if self.matches(self.rules[name], content)]
+            self.turn += 1
+            for name in fit[self.turn % len(fit) :][:1] if fit else ():
+                found[name].append(content)
+        return iter(found.items())
+
+
+@defect("TOPIC-1", "apply", then, profile="azure-premium")
+def completed_everywhere(self: FrontEnd, asked: Settlement, stored: Stored) -> None:
+    """A message that is completed in one subscription goes from all of them."""
+    queues = self.broker.subscriptions.values() if asked.action == "complete" else ()
+    for partition in (partition for queue in queues for partition in queue.partitions):
+        for copy in [one for one in partition.store.live() if one.content is stored.content]:
+            partition.take([copy])
+            partition.complete(copy)
+
+
+@defect("TOPIC-1", profile="azure-standard")
+class FirstMessageMissesTheLast(Copies):
+    """The last of several subscriptions gets no copy of the first message."""
+
+    begun = False
+
+    def share(self, name: str, contents: Sequence[Content]) -> Sequence[Content]:
+        taken = Copies.share(self, name, contents)
+        if self.begun or len(self.queues) < 2 or name != [*self.queues][-1]:
+            return taken
+        self.begun = True
+        return taken[1:]
