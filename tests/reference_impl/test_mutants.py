@@ -37,7 +37,7 @@ CORE = (
     + [f"SEQ-{n}" for n in range(1, 8)]
     + [f"RCV-{n}" for n in (1, 2, 3, 6, 7, 8, 9, 10, 12, 13, 14, 15)]
     + [f"PEEK-{n}" for n in (1, 2, 4, 5, 6, 7)]
-    + [f"TXN-{n}" for n in (1, 2, 5, 7, 8, 10)]
+    + [f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 10)]
     + [f"REB-{n}" for n in (1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15)]
     + [f"ORD-{n}" for n in (1, 2, 3)]
     + [f"SCH-{n}" for n in (1, 2, 3, 4, 6)]

@@ -348,6 +348,21 @@ def close_parted(world: World) -> Steps[bool]:
     return outcome((yield from world.accept("s", proc="d"))) == "ok"
 
 
+@scene(partitions=1, requires_session=True)
+def settle_one_session(world: World) -> Steps[bool]:
+    for session in ("s", "t"):
+        yield from world.send(Post(session, session_id=session))
+        yield from world.accept(session)
+    locks = []
+    for session in ("s", "t"):
+        locks.append(only((yield from world.receive_in(session))).lock)
+    yield from world.begin()
+    yield from world.settle("complete", locks[0], txn="t")
+    kind = outcome((yield from world.settle("complete", locks[1], txn="t")))
+    assert kind in ("ok", "invalid_operation")
+    return kind != "ok"
+
+
 # Management.
 
 

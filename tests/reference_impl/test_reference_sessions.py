@@ -294,3 +294,42 @@ def test_an_entity_without_sessions_has_none() -> None:
         assert ids((yield from world.receive())) == ["a"]
 
     world.do(scene())
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_a_transaction_sends_to_one_session_and_nothing_without(partitions: int) -> None:
+    world = _world(partitions=partitions)
+
+    def scene() -> Steps[None]:
+        yield from world.begin()
+        for kind, post in (
+            ("invalid_operation", Post("none")),
+            ("invalid_operation", Post("key", partition_key="s")),
+            ("invalid_operation", Post("both", session_id="s", partition_key="t")),
+            ("ok", Post("a", session_id="s", partition_key="s")),
+            *(("invalid_operation", Post(name, session_id=name)) for name in "tuvw"),
+            ("ok", Post("b", session_id="s")),
+        ):
+            assert outcome((yield from world.send(post, txn="t"))) == kind
+        batch = Post("c", session_id="s"), Post("d")
+        assert outcome((yield from world.send(*batch, txn="t"))) == "invalid_operation"
+        assert outcome((yield from world.commit())) == "ok"
+        yield from world.accept("s")
+        assert ids((yield from world.receive_in("s", 5))) == ["a", "b"]
+
+    world.do(scene())
+
+
+def test_without_partitions_a_transaction_sends_to_any_sessions() -> None:
+    world = _world(**FLAT)
+
+    def scene() -> Steps[None]:
+        yield from world.begin()
+        for name in "st":
+            assert outcome((yield from world.send(Post(name, session_id=name), txn="t"))) == "ok"
+        assert outcome((yield from world.send(Post("none"), txn="t"))) == "invalid_operation"
+        assert outcome((yield from world.commit())) == "ok"
+        assert _accepted((yield from world.accept("t"))) == "t"
+        assert ids((yield from world.receive_in("t", 5))) == ["t"]
+
+    world.do(scene())

@@ -137,6 +137,9 @@ class Freedoms:
     close_parted: float = later(0.5)
     """SES-5: the sessions of a client whose connection has ended are closed. (Else: held.)"""
 
+    settle_one_session: float = later(0.5)
+    """TXN-4: what a transaction settles is of one session, the one that it sends to. (Else: of any.)"""
+
     # Scheduling.
 
     activate_late: float = later(0.5)

@@ -16,7 +16,10 @@ from .errors import Refused
 from .freedoms import taken
 from .network import Connection
 from .partition import Noting, Partition
+from .sending import Send
+from .settling import Settlement
 from .store import Content, Stored
+from .transactions import Transaction
 
 
 class Accepted(NamedTuple):
@@ -203,8 +206,49 @@ class InSessions(Deferring):
     """A front end's side of sessions."""
 
     def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
-        self.check_sessions(contents)
-        return super().admit(contents, txn)
+        if txn is None or not self.one_session():
+            self.check_sessions(contents)
+            return super().admit(contents, txn)
+        sessions = [self.session_in(txn, content) for content in contents]
+        if len(set(sessions)) > 1:
+            raise Refused("invalid_operation", "a batch has one session")
+        return sessions[0]
+
+    def one_session(self) -> bool:
+        """Whether a transaction sends to one session only: in a partitioned queue that has sessions."""
+        return self.broker.config.requires_session and self.broker.config.partitioned
+
+    def session_in(self, txn: str, content: Content) -> str | None:
+        """The session of a message that a transaction sends, which has no other key. Raises `Refused`."""
+        if content.session_id is None:
+            raise Refused("invalid_operation", "in a transaction a message needs a session ID")
+        if content.partition_key not in (None, content.session_id):
+            raise Refused("invalid_operation", "in a transaction session ID and partition key are equal")
+        return content.session_id
+
+    def joins(self, txn: Transaction, send: Send) -> bool:
+        if not self.one_session():
+            return super().joins(txn, send)
+        self.check_session(txn, send)
+        self.check_beside(txn, {send.key})
+        return True
+
+    def check_session(self, txn: Transaction, send: Send) -> None:
+        """A transaction sends to one session. Raises `Refused`."""
+        if txn.key not in (None, send.key):
+            raise Refused("invalid_operation", "a transaction has one session")
+
+    def check_beside(self, txn: Transaction, sessions: set[str | None]) -> None:
+        """Whether a transaction may settle in other sessions than it sends to. Raises `Refused`."""
+        touched = {one.content.session_id for one in (*(done[1] for done in txn.settlements), *txn.cancels)}
+        several = len((touched | sessions) - {None}) > 1
+        if several and taken(self.broker.free.settle_one_session, self.clock.random):
+            raise Refused("invalid_operation", "a transaction has one session")
+
+    def admit_settlement(self, asked: Settlement, found: Sequence[Stored]) -> None:
+        super().admit_settlement(asked, found)
+        if asked.txn is not None and self.one_session():
+            self.check_beside(asked.txn, {asked.txn.key, *(one.content.session_id for one in found)})
 
     def check_sessions(self, contents: Sequence[Content]) -> None:
         """Every message that is sent to a queue with sessions has one. Raises `Refused`."""

@@ -56,7 +56,7 @@ _BUSY: Final = UNAVAILABLE | {UNSUPPORTED}
 WITHHELD: Final = frozenset(
     {
         *("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8", "RCV-1"),
-        *("TXN-1", "TXN-2", "TXN-5", "TXN-10"),
+        *("TXN-1", "TXN-2", "TXN-3", "TXN-4", "TXN-5", "TXN-10"),
     }
 )
 """With one of these waived a message may be stored at another time than that of its send

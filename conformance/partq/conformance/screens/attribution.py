@@ -61,6 +61,19 @@ def places(facts: Facts) -> dict[str, dict[int, None]]:
     return seen
 
 
+def unfit_in_session(facts: Facts, record: Record) -> bool:
+    """Whether a send in a transaction has messages that no entity with sessions takes: without a session, or
+    with another partition key (TXN-3)."""
+    if "txn" not in record.args or not facts.entity.requires_session or not applies(facts, "TXN-3"):
+        return False
+    return any(message.session_id is None or conflicting(message) for message in record.args["messages"])
+
+
+def key_rule(facts: Facts) -> str:
+    """The rule that a second key in a transaction breaks: where there are sessions, it is a second one."""
+    return "TXN-4" if facts.entity.requires_session and applies(facts, "TXN-4") else "TXN-2"
+
+
 def enlisted_only(facts: Facts, record: Record) -> bool:
     """Whether the request was only enlisted in a transaction: not certainly committed, nothing of it seen.
     That it had to be refused may still come to light at the commit."""
@@ -78,6 +91,8 @@ def rejected_by(facts: Facts, sent: Sent) -> str | None:
 def _by_shape(facts: Facts, sent: Sent) -> str | None:
     """The rule that the request breaks by itself."""
     record = sent.record
+    if unfit_in_session(facts, record):
+        return "TXN-3"
     if any(conflicting(message) for message in record.args["messages"]):
         return "KEY-3"
     if key_count(record) > 1:
@@ -85,7 +100,7 @@ def _by_shape(facts: Facts, sent: Sent) -> str | None:
     if "txn" in record.args:
         if sent.key is None:
             return "TXN-1"
-        return "TXN-2" if _second_key(facts.txns[record.args["txn"]], sent) else None
+        return key_rule(facts) if _second_key(facts.txns[record.args["txn"]], sent) else None
     return None
 
 

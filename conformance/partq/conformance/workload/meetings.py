@@ -33,7 +33,8 @@ MEETINGS: Final = (
         weights=weighed(
             f"{_MET}, session_send 22, session_accept 4, session_receive 6, session_work 12, "
             "session_close 2, session_outlast 2, session_hand_over 3, session_struck 3, session_together 3, "
-            "session_renew 1, cancel 2, look_at_dead 1"
+            "session_renew 1, session_second 3, session_unfit 2, session_settle_two 2, "
+            "cancel 2, look_at_dead 1"
         ),
         wears=True,
         settings={"requires_session": True, "duplicate_window": 6 * SECOND},

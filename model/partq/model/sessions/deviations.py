@@ -10,9 +10,12 @@ from ..delivery.norm import by_number
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import ended, freed
-from ..messages import Message
-from ..routing.norm import refusals
-from ..state import Entry, SessionLock, State, entries
+from ..messages import Message, conflicting
+from ..routing.deviations import either_key
+from ..routing.norm import keys_of, refusals
+from ..state import Entry, SessionLock, State, Txn, entries
+from ..transactions.deviations import breaches
+from ..transactions.norm import is_second, may_be_enlisted
 from .norm import (
     Steps,
     available,
@@ -53,6 +56,12 @@ def received_without_session(state: State, action: Action, seen: Observed | None
         yield from delivery.receive(state, action, seen)
 
 
+@beyond(outside, "TXN-3", where=has_sessions, broken=True)
+def received_as_enlisted(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message that a transaction sent without a session is received by anyone."""
+    yield from received_without_session(state, action, seen)
+
+
 def _is_loose(state: State, id: str) -> bool:
     return any(entry.id == id and not entry.session for _, entry in entries(state))
 
@@ -74,6 +83,37 @@ def taken_without_session(state: State, messages: tuple[Message, ...]) -> frozen
     """A message without a session ID is accepted."""
     lacking = any(not is_of_a_session(state.cfg, message) for message in messages)
     return frozenset({False}) if lacking else frozenset()
+
+
+# In transactions
+
+
+def _is_fit(message: Message) -> bool:
+    """Whether a transaction may send the message to an entity with sessions."""
+    return message.session_id is not None and not conflicting(message)
+
+
+@beyond(may_be_enlisted, "TXN-3", where=has_sessions, broken=True)
+def enlisted_without_session(state: State, action: Action) -> bool:
+    """A transaction takes messages without a session, or with another partition key."""
+    return not all(map(_is_fit, action.messages))
+
+
+@breaches
+def is_of_no_session(state: State, txn: Txn, action: Action) -> bool:
+    """A send has messages without a session, or with another partition key."""
+    unfit = has_sessions(state.cfg) and not all(map(_is_fit, action.messages))
+    return unfit and state.breaks("TXN-3")
+
+
+@breaches
+def is_of_a_second_session(state: State, txn: Txn, action: Action) -> bool:
+    """A send brings in a second session."""
+    keys = {message.session_id for message in action.messages} - {None}
+    return has_sessions(state.cfg) and len(keys) == 1 and is_second(txn, keys) and state.breaks("TXN-4")
+
+
+instead(keys_of, "TXN-3", where=has_sessions, broken=True)(either_key)
 
 
 @beyond(reads, "SES-2", where=has_sessions)

@@ -49,7 +49,7 @@ def has_sessions(cfg: Config) -> bool:
 
 
 @demands
-@clause("SES-3")
+@clause("SES-3", "TXN-3")
 def is_of_a_session(cfg: Config, message: Message) -> bool:
     """Whether a message bears a session ID where it has to."""
     return message.session_id is not None or not has_sessions(cfg)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from ..actions import BROKEN_TXN, INVALID, LOST, OK, Action, Observed, failure
 from ..departures import beyond
@@ -17,8 +18,8 @@ from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
 from ..state import LATE, NARROWLY, Entry, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
+from .membership import Place
 from .norm import (
-    Place,
     Steps,
     cancel,
     commit,
@@ -41,6 +42,20 @@ from .norm import (
     takes_keyless,
     takes_locks,
 )
+
+Breaches = Callable[[State, Txn, Action], bool]
+
+_breaches: Final[list[Breaches]] = []
+
+
+def breaches(function: Breaches) -> Breaches:
+    """Mark what says that a send breaks a waived rule of another mechanism on what a transaction sends."""
+    _breaches.append(function)
+    return function
+
+
+def _is_breach(state: State, txn: Txn, action: Action) -> bool:
+    return any(breaks(state, txn, action) for breaks in _breaches)
 
 
 def _shown(action: Action, seen: Observed | None) -> set[str]:
@@ -83,7 +98,7 @@ def keyless_taken(state: State) -> bool:
     return True
 
 
-@beyond(send, "TXN-1", "TXN-2", "KEY-3", "KEY-7", "RCV-1", broken=True)
+@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-3", "KEY-7", "RCV-1", broken=True)
 def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send that has to be refused is, and what the history shows of it is stored at once or at any later
     time."""
@@ -96,6 +111,7 @@ def refused_and_done(state: State, action: Action, seen: Observed | None) -> Ste
         or (is_second(txn, keys) and state.breaks("TXN-2"))
         or (any(map(conflicting, action.messages)) and state.breaks("KEY-3"))
         or (len(keys) > 1 and state.breaks("KEY-7"))
+        or _is_breach(state, txn, action)
     ):
         kinds |= INVALID
     if kinds:
@@ -114,7 +130,7 @@ def _accepting(state: State, action: Action, seen: Observed | None) -> tuple[Sta
     return state, txn if ok and (not is_unfit(state, action) or may_be_enlisted(state, action)) else None
 
 
-@beyond(send, "TXN-1", "TXN-2", "TXN-5", broken=True)
+@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "TXN-5", broken=True)
 def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send takes effect outside its transaction."""
     state, txn = _accepting(state, action, seen)
@@ -125,19 +141,23 @@ def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
         state.breaks("TXN-5")
         or (is_second(txn, keys) and state.breaks("TXN-2"))
         or (None in keys and state.breaks("TXN-1"))
+        or _is_breach(state, txn, action)
     ):
         yield OK, withheld(state, _shown(action, seen))
 
 
-@beyond(send, "TXN-2", broken=True)
+@beyond(send, "TXN-2", "TXN-4", broken=True)
 def second_key_found_out(state: State, action: Action, seen: Observed | None) -> Steps:
     """A second key is found out at the commit."""
     state, txn = _accepting(state, action, seen)
-    if txn is not None and is_second(txn, keys_in(state, action)):
+    if txn is None:
+        return
+    second = is_second(txn, keys_in(state, action)) and state.breaks("TXN-2")
+    if second or _is_breach(state, txn, action):
         yield OK, doomed(state, txn)
 
 
-@beyond(send, "TXN-1", "TXN-2", "KEY-5", broken=True)
+@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", broken=True)
 def never_done(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send that has to be refused is answered ok and never done."""
     state, txn = _accepting(state, action, seen)
@@ -145,7 +165,7 @@ def never_done(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     keys = keys_in(state, action)
     second = is_second(txn, keys) and not state.forbids("TXN-2")
-    if second or (None in keys and takes_keyless(state)):
+    if second or (None in keys and takes_keyless(state)) or _is_breach(state, txn, action):
         yield OK, state
 
 
@@ -162,7 +182,7 @@ def first_key_refused(state: State, txn: Txn, action: Action) -> bool:
     return bool(txn.sends) and txn.key is None
 
 
-@beyond(may_leave, "TXN-1", "TXN-2", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True)
+@beyond(may_leave, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True)
 def leaves(state: State, txn: Txn, action: Action) -> bool:
     """A send does not go where its transaction is: it has another key, or none, or keys say nothing."""
     keys = keys_in(state, action)
@@ -170,6 +190,7 @@ def leaves(state: State, txn: Txn, action: Action) -> bool:
         (is_second(txn, keys) and state.breaks("TXN-2"))
         or (len(keys) > 1 and state.breaks("KEY-7"))
         or (None in keys and takes_keyless(state))
+        or _is_breach(state, txn, action)
         or state.breaks("ROUTE-5")
         or state.breaks("ROUTE-1")
         or any(unpinned(state, action, m) for m in action.messages)

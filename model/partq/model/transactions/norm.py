@@ -25,9 +25,9 @@ from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Lock, Pending, State, Txn, find_number, is_up, key_partition, transaction
 from .commits import rolled_back, sent, settled
+from .membership import Place, may_bar, may_take
 
 Steps = Iterator[tuple[Answer, State]]
-Place = tuple[int, int]
 
 
 def begin(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -83,7 +83,11 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
             yield OK, doomed(state, txn)
         if not may_be_enlisted(state, action):
             return
-    if anywhere and (True in refusals(state, action.messages) or may_refuse_key(state, txn, action)):
+    if anywhere and (
+        True in refusals(state, action.messages)
+        or may_refuse_key(state, txn, action)
+        or may_bar(state, txn, action.messages)
+    ):
         yield failure(INVALID), refused
     yield from _answered(state, txn, action, seen)
 
@@ -93,7 +97,7 @@ def _answered(state: State, txn: Txn, action: Action, seen: Observed | None) -> 
     if seen is None or seen.status == Outcome.ERROR:
         for answer, after in rejected(state, action):
             yield answer, tainted(after, txn)
-    if seen is None or seen.status == Outcome.OK:
+    if (seen is None or seen.status == Outcome.OK) and may_take(state, txn, action):
         for after in _enlisted(state, txn, action, seen):
             yield OK, after
 
@@ -107,7 +111,7 @@ def is_unfit(state: State, action: Action) -> bool:
     return True in verdicts or any(key_of(state.cfg, m) is None for m in action.messages)
 
 
-@clause("TXN-1", "KEY-3", "KEY-7")
+@point("TXN-1", "KEY-3", "KEY-7")
 def may_be_enlisted(state: State, action: Action) -> bool:
     """Whether a send may be part of a transaction."""
     keyless = any(key_of(state.cfg, m) is None for m in action.messages)
@@ -228,6 +232,8 @@ def _settle_refusals(state: State, txn: Txn, action: Action, places: list[Place]
     cancelled = {p for p, _ in txn.cancels}
     if state.cfg.profile.partitioned and len(parts | cancelled | {txn.locks_in, txn.part} - {None}) > 1:
         kinds |= INVALID
+    if may_bar(state, txn, (), places):
+        kinds |= INVALID
     if any(not is_up(state, p) for p in parts) or (state.down and len(places) < len(action.locks)):
         kinds |= UNAVAILABLE
     return kinds | BROKEN_TXN if txn.tainted else kinds
@@ -286,7 +292,7 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
     place = scheduling.waiting(state, action)
     kinds = scheduling.refusals(state, place, action) | (BROKEN_TXN if txn.tainted else frozenset())
     elsewhere = {txn.part, txn.locks_in, *(p for p, _ in txn.cancels)} - {None}
-    if place is not None and elsewhere - {place[0]}:
+    if place is not None and (elsewhere - {place[0]} or may_bar(state, txn, (), (place,))):
         kinds |= INVALID
     if kinds:
         yield failure(kinds), tainted(state, txn)

@@ -183,9 +183,10 @@ class Splitting(FrontEnd):
 
 class Straying(FrontEnd):
     """What is sent in a transaction with a second key is stored where that belongs, if `strays` says so, at
-    once or (``waits``) after the commit."""
+    once or (``waits``) after the commit. ``to_sessions``: where the keys are sessions, else where not."""
 
     waits: ClassVar[bool] = False
+    to_sessions: ClassVar[bool] = False
 
     _strays = kept(dict[Transaction, list[tuple[Partition, Sequence[Content]]]])
 
@@ -194,8 +195,8 @@ class Straying(FrontEnd):
         return False
 
     def enlist(self, txn: Transaction, send: Send) -> Steps[None]:
-        key = send.key
-        if key is None or txn.key in (None, key) or not self.strays(txn, key, send):
+        key, apart = send.key, self.one_session() is not self.to_sessions
+        if key is None or txn.key in (None, key) or apart or not self.strays(txn, key, send):
             yield from super().enlist(txn, send)
             return
         yield HOP
@@ -212,6 +213,12 @@ class Straying(FrontEnd):
         yield from super().commit(name)
         for home, contents in self._strays.pop(txn, ()) if txn is not None else ():
             self.broker.accept(home, contents)
+
+
+class StrayingSession(Straying):
+    """The same with a second session, where sessions are required."""
+
+    to_sessions = True
 
 
 class Ending(FrontEnd):

@@ -1,15 +1,20 @@
 """Defects in sessions (SES): who may accept one and receive of it, in which order, how its lock ends,
-and what becomes of its state."""
+and what becomes of its state; and in sessions of transactions (TXN-3, TXN-4)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..clock import HOP, Steps
 from ..errors import Refused
 from ..frontend import FrontEnd
 from ..partition import Partition
+from ..sending import Send
 from ..sessions import Held, SessionLocks, SessionStates
 from ..store import Content, Stored
+from ..transactions import Transaction
+from .families import StrayingSession
+from .forms import refused
 from .registry import defect
 
 
@@ -170,3 +175,61 @@ def one_session_for_each_client(self: SessionLocks, name: str, proc: str) -> Hel
     if any(held.proc == proc for held in self.held.values()):
         raise Refused("invalid_operation", "the client holds a session")
     return SessionLocks.grant(self, name, proc)
+
+
+@defect("TXN-3", "session_in")
+def transaction_needs_no_session(self: FrontEnd, txn: str, content: Content) -> str | None:
+    """In a transaction a message without a session has its partition key for one, or its ID."""
+    return content.session_id or content.partition_key or content.id
+
+
+@defect("TXN-3", "session_in", profile="azure-standard")
+def partition_key_stands_for_the_session(self: FrontEnd, txn: str, content: Content) -> str | None:
+    """In a transaction a message needs a session or a partition key."""
+    if content.session_id is None and content.partition_key is not None:
+        return content.partition_key
+    return FrontEnd.session_in(self, txn, content)
+
+
+@defect("TXN-3", "session_in")
+def transaction_compares_no_keys(self: FrontEnd, txn: str, content: Content) -> str | None:
+    """In a transaction a message may have another partition key than its session."""
+    return content.session_id or FrontEnd.session_in(self, txn, content)
+
+
+@defect("TXN-3", "session_in", refused)
+def stored_though_its_keys_differ(self: FrontEnd, content: Content, refusal: Refused) -> None:
+    """What a transaction refuses for its partition key is stored in its session at once."""
+    home = self.broker.partition_for(content.session_id or "")
+    if content.session_id is not None and home.up:
+        self.broker.accept(home, (content,))
+
+
+@defect("TXN-4", "check_session")
+def sessions_that_share_a_partition(self: FrontEnd, txn: Transaction, send: Send) -> None:
+    """A transaction may send to all sessions of a partition."""
+
+
+@defect("TXN-4", "strays", profile="azure-standard")
+def second_session_at_once(self: StrayingSession, txn: Transaction, key: str, send: Send) -> bool:
+    """What a transaction sends to a second session is stored at once."""
+    return True
+
+
+@defect("TXN-4")
+class SecondSessionCommitted(StrayingSession):
+    """From its third message on a transaction may send to any session."""
+
+    waits = True
+
+    def strays(self, txn: Transaction, key: str, send: Send) -> bool:
+        return len(txn.contents()) >= 2
+
+
+@defect("TXN-4", "enlist")
+def second_session_forgotten(self: FrontEnd, txn: Transaction, send: Send) -> Steps[None]:
+    """What a transaction sends to a second session is answered, and forgotten."""
+    if self.one_session() and txn.key not in (None, send.key):
+        yield HOP
+    else:
+        yield from FrontEnd.enlist(self, txn, send)

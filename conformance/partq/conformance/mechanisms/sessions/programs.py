@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.execution.drain import BATCH, Emptier, Receiving
+from partq.conformance.mechanisms.sessions.enlisting import ENLISTING, of_session
 from partq.conformance.mechanisms.sessions.noting import NOTING, lose_front_end
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases.case import Cases, Steps
@@ -32,9 +33,7 @@ from partq.model.profiles import SECOND
 
 
 def _message(draft: Draft, session: str) -> Message:
-    draft.messages += 1
-    both = session if draft.chance(6) else None
-    return Message(f"m{draft.messages}", f"body of m{draft.messages}", session, both)
+    return of_session(draft, session, session if draft.chance(6) else None)
 
 
 def _send(draft: Draft) -> None:
@@ -156,17 +155,6 @@ def _struck(draft: Draft) -> None:
     _receive(draft, client, named=session)
 
 
-def _together(draft: Draft) -> None:
-    """Messages of a session that are sent, or settled, in a transaction."""
-    client, session = draft.client(), draft.key()
-    draft.add(client, "begin")
-    draft.add(client, "send", messages=(_message(draft, session),), txn=True)
-    if draft.chance(2):
-        draft.add(client, phrases.settlement(draft), pick=[draft.source.below(3)], txn=True)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
-    draft.add(draft.client(), "accept_session", session_id=session, timeout=SECOND)
-
-
 PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "session_send": _send,
     "session_send_without": _send_without,
@@ -180,8 +168,8 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "session_keep": _keep,
     "session_hand_over": _hand_over,
     "session_struck": _struck,
-    "session_together": _together,
     **NOTING,
+    **ENLISTING,
 }
 """Every phrase of these by its name."""
 
@@ -192,8 +180,8 @@ THEME: Final = Theme(
         "session_send 24, session_send_without 2, session_accept 6, session_receive 8, session_work 12, "
         "session_renew 2, session_close 4, session_intrude 4, session_outlast 5, session_keep 3, "
         "session_hand_over 5, session_struck 4, session_together 2, session_note 4, session_noted 8, "
-        "session_cleared 5, receive 1, complete 8, abandon 3, stale 2, "
-        "peek 5, advance 2, outage 1, front_end 1, kill 1"
+        "session_cleared 5, session_second 5, session_unfit 3, session_settle_two 2, "
+        "receive 1, complete 8, abandon 3, stale 2, peek 5, advance 2, outage 1, front_end 1, kill 1"
     ),
     wears=True,
     settings={"requires_session": True},

@@ -40,6 +40,37 @@ def _one_key() -> Steps:
     return [*known, *steps, do.peek("c3"), do.receive("c3", 50)]
 
 
+@CASES.case("transaction-to-sessions", PARTITIONED, "TXN-3", requires_session=True)
+def _of_a_session() -> Steps:
+    """Where sessions are required, what a transaction sends has one, and no other partition key.
+    Messages without a session, with a partition key and without, alone and in a batch, and with two keys."""
+    yield do.begin("c1")
+    yield _enlisted("without", None)
+    yield _enlisted("key alone")
+    yield do.send("c1", message("two keys", "b", session="a"), txn=True)
+    yield do.send("c1", message("fits", session="a"), message("does not"), txn=True)
+    yield do.send("c1", message("one", "a", session="a"), txn=True)
+    yield do.send("c1", message("other", session="a"), txn=True)
+    yield do.commit("c1")
+    yield do.peek("c3", start="start")
+
+
+@CASES.case("transaction-of-one-session", PARTITIONED, "TXN-4", requires_session=True)
+def _one_session() -> Steps:
+    """Sends to a second session in a transaction are refused, whether the sessions share a partition or not.
+    Of six other sessions; a transaction of another session follows."""
+    yield do.begin("c1")
+    yield do.send("c1", message("m1", session="a"), txn=True)
+    for n in range(6):
+        yield do.send("c1", message(f"other {n}", session=f"s{n}"), txn=True)
+    yield do.send("c1", message("m2", session="a"), txn=True)
+    yield do.commit("c1")
+    yield do.begin("c1")
+    yield do.send("c1", message("m3", session="s0"), txn=True)
+    yield do.commit("c1")
+    yield do.peek("c3", start="start")
+
+
 @CASES.case("transactional-sends", AZURE, "TXN-5")
 def _sends() -> Steps:
     """Sends are seen after their commit, and never after a rollback."""

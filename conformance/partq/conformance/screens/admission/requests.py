@@ -1,4 +1,4 @@
-"""Which requests have to be refused, whatever is up: by the keys in them (KEY-3, KEY-7, TXN-1, TXN-2), by the
+"""Which requests have to be refused, whatever is up: by the keys in them (KEY-3, KEY-7, TXN-1 to 4), by the
 partitions that a transaction settles in (TXN-7), as the transaction is over (TXN-10); and which must
 not: keyless batches (KEY-5), and valid requests outside transactions for good (KEY-9): as invalid, as not
 found, or as if a lock were lost.
@@ -19,7 +19,14 @@ from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
-from partq.conformance.screens.attribution import applies, enlisted_only, homes, key_count
+from partq.conformance.screens.attribution import (
+    applies,
+    enlisted_only,
+    homes,
+    key_count,
+    key_rule,
+    unfit_in_session,
+)
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
 from partq.model.operations import FOR_GOOD, Outcome
@@ -35,7 +42,7 @@ def check(facts: Facts) -> Report:
         _judge_valid(facts, report)
     if applies(facts, "KEY-7"):
         for record in facts.requests:
-            if (rule := _forbidden(record)) is not None:
+            if (rule := _forbidden(facts, record)) is not None:
                 _judge(facts, report, rule, record)
         _judge_batches(facts, report)
     for txn in facts.txns.values():
@@ -52,14 +59,16 @@ def check(facts: Facts) -> Report:
 def _judge(facts: Facts, report: Report, rule: str, record: Record, *before: Record) -> None:
     """A request that the rule forbids. ``before``: the records because of which it does."""
     if record.outcome == Outcome.OK:
-        if rule in ("TXN-2", "TXN-7") or not enlisted_only(facts, record):
+        if rule in ("TXN-2", "TXN-4", "TXN-7") or not enlisted_only(facts, record):
             report.find(rule, "accepted", (*before, record), request(record))
     elif record.outcome == Outcome.ERROR and record.error == INVALID:
         report.count(rule)
 
 
-def _forbidden(record: Record) -> str | None:
+def _forbidden(facts: Facts, record: Record) -> str | None:
     """The rule that a request breaks by itself."""
+    if unfit_in_session(facts, record):
+        return "TXN-3"
     if any(conflicting(message) for message in record.args["messages"]):
         return "KEY-3"
     return "KEY-7" if key_count(record) > 1 else None
@@ -71,7 +80,7 @@ def _judge_batches(facts: Facts, report: Report) -> None:
     batch of one key that came whole."""
     keyed, accepted, refused = 0, 0, []
     for record in facts.requests:
-        if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(record):
+        if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(facts, record):
             continue
         if may_be_over(facts.profile, facts.entity, record.args["messages"]):
             continue
@@ -92,10 +101,10 @@ def _judge_batches(facts: Facts, report: Report) -> None:
 
 
 def _of_keys(facts: Facts, txn: Txn) -> Iterator[tuple[str, Record, tuple[Record, ...]]]:
-    """The sends of a transaction without a key (TXN-1), and with another one than its first, of which it is
-    known that it lives elsewhere (TXN-2). (Two in one request: KEY-7, KEY-3.)"""
-    known, first = facts.derive(homes), None
-    for record in (one for one in txn.sends if not txn.is_late(one)):
+    """The sends of a transaction without a key (TXN-1), and with another one than its first: a session
+    (TXN-4), or one of which it is known that it lives elsewhere (TXN-2). (Two in one request: KEY-7.)"""
+    known, rule, first = facts.derive(homes), key_rule(facts), None
+    for record in (one for one in txn.sends if not txn.is_late(one) and not unfit_in_session(facts, one)):
         messages = record.args["messages"]
         keys = facts.keys_of(messages)
         if None in keys:
@@ -105,8 +114,11 @@ def _of_keys(facts: Facts, txn: Txn) -> Iterator[tuple[str, Record, tuple[Record
             key = str(keys.pop())
             if first is None:
                 first = (key, record) if record.outcome == Outcome.OK else None
+            elif rule == "TXN-4":
+                if key != first[0] and not txn.reused:
+                    yield rule, record, (first[1],)
             elif key in known and known.get(first[0], known[key]) != known[key]:
-                yield "TXN-2", record, (first[1],)
+                yield rule, record, (first[1],)
 
 
 def _of_partitions(facts: Facts, txn: Txn) -> Iterator[tuple[Record, tuple[Record, ...]]]:
@@ -243,7 +255,7 @@ _TXN: Final = ("begin", "commit")
 
 SCREEN: Final = Screen(
     "requests",
-    ("KEY-3", "KEY-5", "KEY-7", "KEY-9", "TXN-1", "TXN-2", "TXN-7", "TXN-10"),
+    ("KEY-3", "KEY-5", "KEY-7", "KEY-9", "TXN-1", "TXN-2", "TXN-3", "TXN-4", "TXN-7", "TXN-10"),
     check,
     blind_spots=(
         "That a keyless batch is refused as invalid is KEY-5 where such batches are refused again and again.",
@@ -261,5 +273,6 @@ SCREEN: Final = Screen(
         "KEY-7": ("send_batch",),
         **dict.fromkeys(("TXN-1", "TXN-10"), _TXN),
         **dict.fromkeys(("TXN-2", "TXN-7"), (*_TXN, "partitions")),
+        **dict.fromkeys(("TXN-3", "TXN-4"), (*_TXN, "accept_session")),
     },
 )

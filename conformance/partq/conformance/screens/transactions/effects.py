@@ -13,7 +13,7 @@ from partq.conformance.facts.index import RET, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
-from partq.conformance.screens.attribution import applies, homes
+from partq.conformance.screens.attribution import applies, homes, key_rule, unfit_in_session
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
 from partq.model.operations import Outcome
@@ -42,7 +42,7 @@ def _judge_sends(facts: Facts, report: Report, txn: Txn) -> None:
             continue
         for message in record.args["messages"]:
             life = lives.get(message.id)
-            if life is None or _keyless_in(facts, message):
+            if life is None or _keyless_in(facts, message) or unfit_in_session(facts, record):
                 continue
             shown = min(life.appearances, key=RET, default=None)
             if shown is None:
@@ -61,23 +61,25 @@ def _keyless_in(facts: Facts, message: Message) -> bool:
 
 
 def _find_too_early(facts: Facts, report: Report, txn: Txn, send: Record, shown: Observation) -> None:
-    rule, since = "TXN-2" if of_second_key(facts, txn, send) else "TXN-5", txn.committed_from
+    rule, since = key_rule(facts) if of_second_key(facts, txn, send) else "TXN-5", txn.committed_from
     ended = "which was not committed" if since is None else f"whose commit was called at {time_text(since)}"
     when = "after rollback" if since is None and txn.end is not None else "before commit"
-    cause = "stored at once" if rule == "TXN-2" else f"visible {when}"
+    cause = f"visible {when}" if rule == "TXN-5" else "stored at once"
     why = f"{shown.delivery.id!r}, sent in transaction {txn.name!r}, {ended}, was seen by "
     why += time_text(shown.ret)
     report.find(rule, cause, (send, shown.record, *_ending(txn)), why)
 
 
 def of_second_key(facts: Facts, txn: Txn, record: Record) -> bool:
-    """Whether the send brought in a second key, of another partition or of one not known (TXN-2)."""
-    if not applies(facts, "TXN-2"):
+    """Whether the send brought in a second key, of another partition or of one not known (TXN-2), or a second
+    session (TXN-4)."""
+    rule = key_rule(facts)
+    if not applies(facts, rule):
         return False
     known = facts.derive(homes)
     first = next((send for send in txn.sends if send.outcome == Outcome.OK), record)
     one, other = (facts.key_of(send.args["messages"][0]) for send in (first, record))
-    return one != other and (one not in known or known[one] != known.get(other or ""))
+    return one != other and (rule == "TXN-4" or one not in known or known[one] != known.get(other or ""))
 
 
 def _ending(txn: Txn) -> tuple[Record, ...]:
@@ -145,7 +147,7 @@ def _struck(facts: Facts, start: int, end: int) -> bool:
 
 SCREEN: Final = Screen(
     "transactions",
-    ("TXN-2", "TXN-5"),
+    ("TXN-2", "TXN-4", "TXN-5"),
     check,
     blind_spots=(
         "What a commit of unknown outcome did is judged by what was seen of its sends alone; a transaction "
@@ -154,5 +156,9 @@ SCREEN: Final = Screen(
         "was enlisted twice, what a fault may have undone, and what is gone, or does not settle, after a "
         "rollback, is left to the judge.",
     ),
-    needs={"TXN-2": ("begin", "commit", "partitions"), "TXN-5": ("begin", "commit")},
+    needs={
+        "TXN-2": ("begin", "commit", "partitions"),
+        "TXN-4": ("begin", "accept_session"),
+        "TXN-5": ("begin", "commit"),
+    },
 )

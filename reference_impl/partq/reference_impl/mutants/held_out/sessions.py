@@ -1,13 +1,18 @@
-"""Set aside: sessions (SES)."""
+"""Set aside: sessions (SES, TXN-3, TXN-4)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...clock import HOP, Steps
+from ...errors import Refused
 from ...frontend import FrontEnd
 from ...partition import Partition
+from ...sending import Send
 from ...sessions import Held, SessionLocks, SessionStates
-from ...store import Content, Stored
+from ...store import Content, Stored, Ticket
+from ...transactions import Transaction
+from ..families import kept
 from ..registry import defect
 
 
@@ -59,3 +64,48 @@ def new_holder_starts_anew(self: SessionLocks, name: str, proc: str) -> Held:
     held = SessionLocks.grant(self, name, proc)
     self.write_state(held, "")
     return held
+
+
+@defect("TXN-3", "session_in", profile="azure-standard")
+def scheduled_without_a_session(self: FrontEnd, txn: str, content: Content) -> str | None:
+    """In a transaction a scheduled message needs no session, and may have another partition key."""
+    if isinstance(content, Ticket):
+        return content.session_id or content.partition_key or content.id
+    return FrontEnd.session_in(self, txn, content)
+
+
+@defect("TXN-3", "session_in")
+def needs_a_session_once(self: FrontEnd, txn: str, content: Content) -> str | None:
+    """In a transaction that has sent to a session, further messages need none: they go where that is."""
+    known = self.broker.transactions.get(txn)
+    if known is not None and known.key is not None and content.session_id is None:
+        return known.key
+    return FrontEnd.session_in(self, txn, content)
+
+
+@defect("TXN-4", "check_session")
+def any_session_after_a_settlement(self: FrontEnd, txn: Transaction, send: Send) -> None:
+    """A transaction that settles may send to all sessions of its partition."""
+    if not txn.settlements:
+        FrontEnd.check_session(self, txn, send)
+
+
+@defect("TXN-4", profile="azure-standard")
+class SecondSessionFoundOut(FrontEnd):
+    """What a transaction sends to a second session is answered; its commit is refused."""
+
+    _second = kept(set[str])
+
+    def enlist(self, txn: Transaction, send: Send) -> Steps[None]:
+        if self.one_session() and txn.key not in (None, send.key):
+            self._second.add(txn.name)
+            yield HOP
+        else:
+            yield from super().enlist(txn, send)
+
+    def commit(self, name: str) -> Steps[None]:
+        if name in self._second:
+            self._second.discard(name)
+            yield from self.rollback(name)
+            raise Refused("invalid_operation", "a transaction has one session")
+        yield from super().commit(name)
