@@ -27,7 +27,7 @@ _RULES: Final = (
 
 
 def _outlet(draft: Draft) -> str:
-    outlets = draft.entity.outlets
+    outlets = draft.entity.outlets or (SUBSCRIPTION + "all",)
     return outlets[draft.source.below(len(outlets))]
 
 
