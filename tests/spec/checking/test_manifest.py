@@ -73,6 +73,9 @@ def test_a_mechanism_has_a_file_of_its_own_beside_it(tmp_path: Path) -> None:
     own.write_text('[check.MCOwn]\nquestion = "?"\nbase = "MCPlain"\n')
     assert checks(tmp_path, "")["MCOwn"].configuration == checks(tmp_path, "")["MCPlain"].configuration
 
+    own.write_text('[base.Own]\nbase = "MCPlain"\nsteps = "OwnNext"\n[check.MCOwn]\nquestion = "?"\n')
+    assert checks(tmp_path, "")["MCOwn"].configuration.steps == "OwnNext", "a base called as the file"
+
     own.write_text('[switches]\nRCV_7 = { all = "peek" }\n')
     with pytest.raises(InvalidManifest, match="MCPlain: RCV_7 can't fail in it: it is without peek"):
         checks(tmp_path, "")
@@ -88,7 +91,11 @@ def test_a_mechanism_has_a_file_of_its_own_beside_it(tmp_path: Path) -> None:
         ('[check.A]\nquestion = "?"\nbase = "B"', "A: no base is called B"),
         ('[check.A]\nquestion = "?"\nbase = "A"', "A: no base is called A"),
         ('[check.Small]\nquestion = "?"', "Small is there twice"),
-        ('[check.A]\nquestion = "?"\nproperties = ["PEEK_2"]', "PEEK_2 can't fail in it: it is without peek"),
+        ('[check.A]\nquestion = "?"', "A: no base is called Azure"),
+        (
+            '[check.A]\nquestion = "?"\nbase = "Small"\nproperties = ["PEEK_2"]',
+            "PEEK_2 can't fail in it: it is without peek",
+        ),
         ('[check.A]\nquestion = "?"\ncfg = "A.cfg"', "unknown field `cfg`"),
     ],
 )

@@ -50,6 +50,7 @@ def test_a_record_of_the_same_text_stands(modules: Path) -> None:
         ),
         ("Bugs.tla", "BugRaisedNot(n) == n", "BugRaisedNot(n) == n + 2"),
         ("Faults.tla", "@type: Bool", "@type: Int"),
+        ("FlatQueue.tla", 'at[m] = "there"', "TRUE"),
     ],
 )
 def test_one_of_another_text_is_found_out(modules: Path, file: str, old: str, new: str) -> None:

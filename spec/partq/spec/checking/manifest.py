@@ -23,6 +23,9 @@ from .switches import Switch, idle
 
 MANIFEST: Final = MODULES / "manifest.toml"
 
+DEFAULT: Final = "Azure"
+"""The base of the checks in the manifest itself that name none; in a mechanism's file it has its name."""
+
 
 class InvalidManifest(SpecError, ValueError):
     """The file is no manifest; the message names the line or the entry."""
@@ -39,7 +42,7 @@ class Expected(StrEnum):
 class Check(NamedTuple):
     """One question for TLC. ``question``: what it asks, in a sentence. ``breaks``: what has to be violated
     (of `Expected.REACHES` the invariant that says that the state is not reachable). ``figures``: of the
-    last run."""
+    last run. ``by_hand``: it takes too long to be put with all others."""
 
     name: str
     question: str
@@ -47,6 +50,7 @@ class Check(NamedTuple):
     expected: Expected = Expected.HOLDS
     breaks: str = ""
     figures: Figures = Figures()
+    by_hand: bool = False
 
 
 class Kind(StrEnum):
@@ -85,6 +89,7 @@ class _Check(_Entry, kw_only=True):
     question: str
     violates: str = ""
     reaches: str = ""
+    by_hand: bool = False
 
 
 class _Symbolic(_Entry, kw_only=True):
@@ -114,6 +119,7 @@ def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
             (one.violates and Expected.VIOLATES) or (one.reaches and Expected.REACHES) or Expected.HOLDS,
             one.violates or one.reaches,
             figures.get(name, Figures()),
+            one.by_hand,
         )
         for name, one in manifest.check.items()
     )
@@ -206,6 +212,8 @@ def _read(file: Path) -> _Manifest:
             part = msgspec.toml.decode(each.read_bytes(), type=_Manifest)
         except (OSError, msgspec.MsgspecError) as error:
             raise InvalidManifest(f"{each}: {error}") from error
+        for check in part.check.values():
+            check.base = check.base or (DEFAULT if each == file else each.stem)
         for name in msgspec.structs.asdict(part):
             _add(each, getattr(found, name), getattr(part, name))
     for one in chain(found.base.values(), found.check.values(), found.apalache.values()):

@@ -18,7 +18,7 @@ from partq.spec.tools.configuration import text
 
 from .manifest import Kind, Symbolic
 
-_EXTENDS: Final = re.compile(r"^EXTENDS (.*)$", re.M)
+_NAMED: Final = re.compile(r"(?:^EXTENDS|\bINSTANCE) (\w+(?:, *\w+)*)", re.M)
 _COMMENT: Final = re.compile(r"\(\*(?:.|\n)*?\*\)|\\\*(?! @type).*")
 
 
@@ -37,12 +37,12 @@ def text_of(question: Symbolic, modules: Path = MODULES) -> str:
 
 
 def _modules(name: str, modules: Path) -> set[str]:
-    """A module and all that it extends, but for those of the standard."""
+    """A module and all that it extends or instantiates, but for those of the standard."""
     file = modules / f"{name}.tla"
     if not file.is_file():
         return set()
-    extended = _EXTENDS.search(file.read_text(encoding="utf-8"))
-    names = extended[1].replace(",", " ").split() if extended else []
+    named = _NAMED.findall(_code(file))
+    names = {one.strip() for line in named for one in line.split(",")}
     return {name}.union(*(_modules(one, modules) for one in names))
 
 

@@ -112,21 +112,26 @@ BugNumberAtCommitOn(m) ==
 
 \* --- RCV -------------------------------------------------------------------
 
+\* MayLock, but of a message in one of those states, over or not.
+MayLockIn(m, states) ==
+    msg[m].at \in states /\ Serves(msg[m].part) /\ InOrder(m) /\ msg[m].count < MaxTries
+
 \* The message goes with the lock whose time is over (RCV-2).
 BugExpiredForgotten(m) == { Empty("done") }
 
 \* Never delivers out of the second partition (RCV-2: eventually).
-BugMayLockFirst(m) == /\ msg[m].at = "ready" /\ msg[m].part = 1
-                      /\ Serves(1) /\ InOrder(m) /\ msg[m].count < MaxTries
+BugMayLockFirst(m) == MayLockIn(m, { "ready" }) /\ msg[m].part = 1
 
 \* Delivers in any order (RCV-3, REB-3).
 BugInOrder(m) == TRUE
 
-\* Delivers what is locked (RCV-6, RCV-12).
-BugMayLockHeld(m) == /\ msg[m].at \in { "ready", "locked" }
-                     /\ Serves(msg[m].part)
-                     /\ InOrder(m)
+\* Keeps no order in a partition that is down, out of which it delivers all the same (RCV-12).
+BugMayLockDown(m) == /\ msg[m].at = "ready" /\ running
+                     /\ up[msg[m].part] => InOrder(m)
                      /\ msg[m].count < MaxTries
+
+\* Delivers what is locked (RCV-6, RCV-12).
+BugMayLockHeld(m) == MayLockIn(m, { "ready", "locked" })
 
 \* Completing is only giving back (RCV-7, RCV-12).
 BugSettledNot(m) == GivenBack(m, msg[m].count, TRUE)
@@ -161,8 +166,9 @@ BugExpirableAnyway(m) == msg[m].at = "locked" /\ msg[m].doubt = "no"
 \* A flow settles by the lock of another (RCV-6).
 BugHeldByAnyFlow(c, m, t) == msg[m].at = "locked" /\ msg[m].turn = t
 
-\* A lock that ends does not count (RCV-9).
+\* A lock that ends does not count, or the fourth does not (RCV-9).
 BugRaisedNot(n) == n
+BugRaisedToThree(n) == IF n < 3 THEN n + 1 ELSE n
 
 \* A fault that ends a lock counts twice (RCV-9).
 BugLostCountsTwice(m) == { msg[m].count + 2 }
@@ -205,9 +211,7 @@ BugMayLockDeadDone(m) == msg[m].at \in { "dead", "done" } /\ m \in history.burie
 \* --- RCV-10 ------------------------------------------------------------------
 
 \* Delivers what is deferred to anybody (RCV-10, RCV-12).
-BugMayLockAside(m) == /\ msg[m].at \in { "ready", "deferred" }
-                      /\ Serves(msg[m].part)
-                      /\ msg[m].count < MaxTries
+BugMayLockAside(m) == MayLockIn(m, { "ready", "deferred" })
 
 \* To defer is to give back (RCV-10), or to complete (RCV-2), or gives a new number (SEQ-6).
 BugAfterDeferralBack(m) == { GivenBack(m, msg[m].count, FALSE) }
@@ -265,10 +269,7 @@ BugRolledBackMessageAside(m) ==
 
 \* Delivers what is over, by number too (RCV-15).
 BugAliveAlways(m) == TRUE
-BugMayLockOver(m) == /\ msg[m].at = "ready"
-                     /\ Serves(msg[m].part)
-                     /\ InOrder(m)
-                     /\ msg[m].count < MaxTries
+BugMayLockOver(m) == MayLockIn(m, { "ready" })
 
 \* The end of a lock, or a fault, begins the time to live anew (RCV-15).
 BugGivenBackAlive(m, n, placed) ==
@@ -321,10 +322,7 @@ BugCommittedDropped(at) ==
 BugInvolvedNone == {}
 
 \* Delivers what peeks do not show yet (TXN-5: all at once).
-BugMayLockLagging(m) == /\ msg[m].at \in { "ready", "lagging" }
-                        /\ Serves(msg[m].part)
-                        /\ InOrder(m)
-                        /\ msg[m].count < MaxTries
+BugMayLockLagging(m) == MayLockIn(m, { "ready", "lagging" })
 
 \* Any partition that is down keeps the transaction from its commit (ROUTE-7).
 BugInvolvedAll == IF Pending \cup Settling = {} THEN {} ELSE Partitions
@@ -402,8 +400,7 @@ BugVisible(m) == msg[m].at \in { "ready", "cached" }
 \* --- SCH -------------------------------------------------------------------
 
 \* Delivers what is scheduled, its number and all (SCH-1).
-BugMayLockScheduled(m) == /\ msg[m].at \in { "ready", "scheduled" }
-                          /\ Serves(msg[m].part)
+BugMayLockScheduled(m) == MayLockIn(m, { "ready", "scheduled" })
 
 \* Activates in any partition what bears a key, or stores it there when its time is over (ROUTE-1).
 BugPlacesForAny(m) == Partitions
@@ -485,12 +482,14 @@ BugMessagesWithout(c) ==
 BugEven(f) == TRUE
 
 \* The flow is bound, and nothing comes of it (REB-4).
-BugBindWithoutDelay(c) ==
+BindThen(c, delays) ==
     /\ HasFlows /\ running
     /\ flow[c] = "off"
     /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
-    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty, delay >>
+    /\ delay' = delays
+    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty >>
     /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
+BugBindWithoutDelay(c) == BindThen(c, delay)
 
 \* The delay does not start when a flow goes (REB-7).
 BugDelayWithoutNever(c, after) == { delay }
@@ -513,13 +512,7 @@ BugStartEndsDelay ==
     /\ delay' = FALSE
     /\ UNCHANGED << logVars, home, txn, peekVars, flow, duty >>
     /\ Record(FlowsSeen([ history EXCEPT !.alive = TRUE ]), Said("start", NoClient, 0, "ok"))
-BugBindEndsDelay(c) ==
-    /\ HasFlows /\ running
-    /\ flow[c] = "off"
-    /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
-    /\ delay' = BindsActive
-    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty >>
-    /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
+BugBindEndsDelay(c) == BindThen(c, BindsActive)
 
 \* A handoff never ends (REB-11: eventually).
 BugInHandoffNever(p) == FALSE

@@ -73,16 +73,19 @@ Settles == answer'.op \in Settlements \cup TxnSettlements
 Takes == \/ answer'.op = "prefetch"
          \/ Delivers /\ answer'.m \notin history.unseen
 
+\* Whatever bears the key of one of these messages was shown in one partition.
+\* @type: (Set(Int)) => Bool;
+Pinned(ms) ==
+    \A m \in ms, n \in Messages : Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
+        Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1
+
 (***************************************************************************)
 (* KEY                                                                      *)
 (***************************************************************************)
 
 \* KEY-2 (A): "else the partition key property" is the key: messages that bear
 \* the same partition key are together.
-KEY_2 == [](AzurePartitions =>
-    \A m, n \in Messages :
-        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
+KEY_2 == [](AzurePartitions => Pinned(Messages))
 
 \* KEY-3 (A, K): session ID and partition key both set and different: rejected as
 \* invalid, nothing stored.
@@ -98,10 +101,7 @@ KEY_7 == [][ answer'.op \in BatchOps /\ answer'.out = "ok" /\ AzurePartitions =>
 
 \* KEY-8 (S): the key is QUEUE_PARTITION_KEY: messages that bear the same one are
 \* together.
-KEY_8 == [](HasFlows =>
-    \A m, n \in Messages :
-        Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-            Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1)
+KEY_8 == [](HasFlows => Pinned(Messages))
 
 \* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
 \* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, is
@@ -138,9 +138,7 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
 
 \* ROUTE-1 (A, S): "messages with equal keys are stored in the same partition, for
 \* the life of the entity, across restarts and faults".
-ROUTE_1 == [](\A m, n \in Messages :
-    Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-        \A p \in ShownPartitions(m), q \in ShownPartitions(n) : p = q)
+ROUTE_1 == [](Pinned(Messages))
 
 \* ROUTE-2 (A, S): "the partition of a keyed message is a function of the key
 \* alone".  Which function it is, nobody may assert.
@@ -351,30 +349,29 @@ RCV_10 == [][
     /\ answer'.op = "receive deferred" /\ answer'.out \in { "ok", "nothing" } /\ Partitioned =>
             \A m, n \in answer'.named : SamePlace(m, n) ]_ghostVars
 
-\* What a message is to a client of a queue without partitions, and what becomes of it.
-\* @type: ($history, Int) => Str;
-FlatState(h, m) == IF m \in h.consumed THEN "gone"
-                   ELSE IF m \in h.buried THEN "gone"
-                   ELSE IF \E t \in Turns : h.lock[m][t] \in {"held", "doubt"} THEN "locked"
-                   ELSE IF m \in h.aside THEN "aside"
-                   ELSE IF h.sent[m] \in { "accepted", "expected" } THEN "there"
-                   ELSE "absent"
-\* @type: Set(<<Str, Str>>);
-FlatSteps == { <<"absent", "there">>, <<"there", "locked">>, <<"there", "gone">>,
-               <<"locked", "there">>, <<"locked", "gone">>,
-               <<"locked", "aside">>, <<"aside", "locked">>, <<"aside", "gone">> }
+\* What a message is to a client of a queue without partitions.  (What is scheduled is no
+\* message yet: its activation is.)
+\* @type: (Int) => Str;
+FlatState(m) == IF m \in Scheduled THEN "absent"
+                ELSE IF m \in history.consumed \cup history.buried THEN "gone"
+                ELSE IF MaybeHeld(m) THEN "locked"
+                ELSE IF m \in history.aside THEN "aside"
+                ELSE IF history.sent[m] \in { "accepted", "expected" } THEN "there"
+                ELSE "absent"
+
+Flat == INSTANCE FlatQueue WITH
+    at <- [ m \in Messages |-> FlatState(m) ],
+    held <- { m \in Messages : HeldLock(m) },
+    loose <- history.free \cup history.unseen,
+    unsure <- history.over \cup { m \in Messages : history.sent[m] = "expected" }
+                \cup (IF history.deal.seen THEN {} ELSE history.deal.sends),
+    ahead <- [ m \in Messages |-> { x \in history.before[m] : Keyed(m) /\ KeyOf[x] = KeyOf[m] } ],
+    said <- answer
 
 \* RCV-12 (A): "every client-visible behaviour of a partitioned entity, partition
 \* identity aside, is one that a non-partitioned entity (with free order across
-\* keys) allows": each message takes the steps that it takes in a flat queue, and is
-\* delivered where such a queue may deliver it.
-RCV_12 == [][ ~HasFlows =>
-    /\ Delivers => \/ FlatState(history, answer'.m) = "there"
-                   \/ FlatState(history, answer'.m) = "locked" /\ ~HeldLock(answer'.m)
-    /\ \A m \in Messages :
-            LET now == FlatState(history, m)
-                then == FlatState(history', m)
-            IN now = then \/ << now, then >> \in FlatSteps ]_ghostVars
+\* keys) allows".
+RCV_12 == [][ ~HasFlows => Flat!Next ]_ghostVars
 
 \* RCV-15 (D): "a message is not delivered once its time to live ended; a locked one is
 \* unaffected until its lock ends.  A dead-letter queue has no time to live."
@@ -430,9 +427,7 @@ TXN_7 == [](Partitioned =>
     \A m, n \in history.deal.settles \ Scheduled : SamePlace(m, n))
 
 \* TXN-8 (A): "a key pins the message whether or not a transaction is used".
-TXN_8 == [](\A m \in history.deal.sends, n \in Messages :
-    Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
-        \A p \in ShownPartitions(m), q \in ShownPartitions(n) : p = q)
+TXN_8 == [](Pinned(history.deal.sends))
 
 \* TXN-10 (D): "a transaction ends once: after a commit or rollback that was ok no
 \* further operation, commit or rollback in it succeeds".

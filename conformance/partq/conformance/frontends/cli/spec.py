@@ -42,6 +42,9 @@ def check(
     write: Annotated[
         Path | None, typer.Option(help="Folder for the configurations, as .cfg files; nothing is asked.")
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The largest scope, too, which takes from minutes to hours.")
+    ] = False,
     record: Annotated[
         bool, typer.Option("--record", help="Keep the figures of all that ends as it has to.")
     ] = False,
@@ -55,7 +58,7 @@ def check(
         chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
         _check_by_apalache(chosen, jobs, record, format)
         return
-    asked = known(only or (), {one.name: one for one in checks}, "check")
+    asked = known(only or (), {one.name: one for one in checks if only or whole or not one.by_hand}, "check")
     if write:
         _write(asked, write)
     else:
