@@ -31,3 +31,13 @@ def test_figures_are_kept_of_what_ends_as_it_has_to(tmp_path: Path, monkeypatch:
     recorded = read_figures(kept).checks
     assert recorded.keys() == {"MCPairs"}, "the wrong variant was not found out"
     assert recorded["MCPairs"] == Figures(5, 7, 3, recorded["MCPairs"].seconds, recorded["MCPairs"].date)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"), [((), False), (("--whole",), True), (("--only", "MCCachesWhole"), True)]
+)
+def test_the_largest_scope_is_asked_by_hand(tmp_path: Path, words: tuple[str, ...], asked: bool) -> None:
+    assert main(("spec", "check", *words, "--write", str(tmp_path))) == 0
+
+    assert (tmp_path / "MCCachesWhole.cfg").exists() == asked
+    assert len([*tmp_path.iterdir()]) > 200 or "--only" in words
