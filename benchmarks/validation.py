@@ -122,7 +122,7 @@ def _children() -> float:
 
 
 def _decided(found: Validated) -> bool:
-    return found.status is not Status.UNKNOWN
+    return found.decided
 
 
 # Histories
@@ -233,7 +233,7 @@ def _validated(histories: Sequence[History]) -> list[Validated]:
     """What TLC says of each."""
     recordings = [next(iter(recordings_of(history).values())) for history in histories]
     followed = {n: one for n, one in enumerate(recordings) if isinstance(one, Recording)}
-    found = [Validated(Status.UNKNOWN, reason=str(one)) for one in recordings]
+    found = [Validated(Status.DECLINED, reason=str(one)) for one in recordings]
     places = list(followed)
     for batch in batches(list(followed.values()), BATCH):
         answers = validate([followed[places[k]] for k in batch], LIMITS, locate=False)

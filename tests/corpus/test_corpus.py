@@ -213,6 +213,6 @@ def test_tlc(mechanism: str) -> None:
 
 def _disagrees(entry: Entry, said: Validated) -> bool:
     """Whether TLC decides otherwise than is expected, and not for times or marks, which it does not see."""
-    if said.status is Status.UNKNOWN or str(said.status) == entry.tlc:
+    if not said.decided or str(said.status) == entry.tlc:
         return False
     return said.status is not Status.ACCEPTED or not rejected_for_times_or_marks(entry.history)

@@ -1,5 +1,7 @@
 """Recorded histories, followed by TLC through the specification."""
 
+import sys
+
 import pytest
 from test_tlc import needs_tlc
 
@@ -17,7 +19,9 @@ from partq.spec.validation import (
     validate,
 )
 from partq.spec.validation.batches import Limits
+from partq.spec.validation.verdict import IN_PART
 
+module = sys.modules["partq.spec.validation.batches"]  # of the package a function has that name
 AZURE = frozenset({"partitioned", "numbers", "expiry", "caches"})
 AZURE_RULES = frozenset({"KEY-3", "KEY-7", "RCV-3", "RCV-8", "RCV-9", "RCV-14"})
 FLOWS = frozenset({"partitioned", "flows"})
@@ -452,10 +456,10 @@ def test_a_lock_may_end_with_its_connection_and_its_message_keeps_its_place() ->
         (by_flows(assigned("f", 1)), "no client bound"),
     ],
 )
-def test_what_is_not_specified_is_unknown_with_the_reason(one: Recording, reason: str) -> None:
+def test_what_is_not_specified_is_declined_with_the_reason(one: Recording, reason: str) -> None:
     (found,) = validate([one])
 
-    assert (found.status, found.states) == (Status.UNKNOWN, 0)
+    assert (found.status, found.states) == (Status.DECLINED, 0)
     assert reason in found.reason
 
 
@@ -494,6 +498,61 @@ def test_a_history_is_given_up_at_the_limit_of_states() -> None:
 
     assert found[0].status is Status.UNKNOWN
     assert "states" in found[0].reason
+
+
+def test_a_narrow_search_accepts_or_says_that_it_left_states_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_tlc()
+    traces = [trace_of(one) for one in (UNKNOWN_END, TWICE)]
+    narrow = module._Follower(Limits(), {})._run(traces, 1)
+    monkeypatch.setattr(module, "WIDTHS", (1,))
+    told_of: list[int] = []
+    found = validate([UNKNOWN_END, TWICE], decided=lambda n, _: told_of.append(n))
+
+    assert [one.reason for one in narrow] == [IN_PART, IN_PART]
+    assert [one.status for one in found] == [Status.ACCEPTED, Status.REJECTED]
+    assert told_of == [0, 1]
+
+
+def tried(limit: int, *after: Operation) -> Recording:
+    """A message, dead-lettered beyond so many deliveries, that was received and given back; then more."""
+    given_back = (send("a"), receive(show("a", 1, lock="x")), abandon("x"))
+    return recording(*given_back, *after)._replace(maximum=limit)
+
+
+def refused(*after: Operation) -> Recording:
+    """Two messages that are held, a settlement of both that is refused for a lock that ended; then more."""
+    held = receive(show("a", 1, lock="x"), show("b", 2, lock="y"))
+    both = did("complete", "c2", locks=("x", "y"), outcome="error", error="lock_lost")
+    return recording(send("a"), send("b"), held, both, *after)
+
+
+PEEK = did("peek", "c2", limit=5, shown=(show("a", 1, 1),))
+NOTHING = did("peek", "c3", limit=5)
+AGAIN = receive(show("a", 1, 1, "z"))
+DRAINED = did("drained", "env")
+
+
+def test_the_broker_moves_as_what_is_shown_later_needs() -> None:
+    needs_tlc()
+    lawful = (
+        tried(1, send("b"), receive(show("b", 2, lock="y")), complete("y"), DRAINED),  # it is dead by then
+        tried(1, AGAIN, complete("z"), DRAINED),  # at the maximum it may be delivered once more
+        tried(1, PEEK, NOTHING, DRAINED),
+        tried(1, AGAIN, DRAINED),
+        recording(send("a"), receive(show("a", 1, lock="x")), AGAIN)._replace(maximum=1),  # a lock ran out
+        refused(complete("y")),
+        refused(AGAIN, receive(show("b", 2, 1, "u"))),
+    )
+    wrong = (
+        tried(10, DRAINED),
+        tried(1, NOTHING, AGAIN),
+        tried(1, NOTHING, PEEK),
+        refused(complete("y"), complete("x")),
+        refused(complete("y"), PEEK, complete("x")),
+    )
+    found = [one.status for one in validate(lawful + wrong, locate=False)]
+
+    assert found == [Status.ACCEPTED] * len(lawful) + [Status.REJECTED] * len(wrong)
 
 
 def test_a_fault_in_the_specification_rejects_a_lawful_history() -> None:

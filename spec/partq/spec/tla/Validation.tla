@@ -23,8 +23,13 @@ CONSTANTS
     Traces,
     \* The requirements that bind the family: what no rule forbids is allowed.
     Rules,
-    \* A trace of which more states than that are made is given up.
-    StateLimit
+    \* A trace of which more states than that are found is given up.
+    StateLimit,
+    \* How many states of a trace are followed that have as much of it done: the first
+    \* that are found.
+    Width,
+    \* How much of a trace can be done, at the most.
+    Longest
 
 VARIABLES
     trace,    \* which of the traces this is
@@ -206,9 +211,24 @@ Tells == IF T.observed
 (***************************************************************************)
 (* What is never contradicted.                                              *)
 (***************************************************************************)
+\* It might be dead-lettered when this lock ends.
+AtMaximum(m) == msg[m].count + 1 >= MaxDeliveryCount
+
+\* Nothing shows m any more; the step that is taken shows it, or a later one.
+NeverShown(m) == IF T.last[m] < at THEN TRUE ELSE T.order[T.last[m]] \in ahead
+ShownLater(m) == ~NeverShown(m) /\ T.order[T.last[m]] # E.head
+
+\* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
+\* ends, is: it is in the way of others, and no good to any.
+FitsWhatIsShown(m) ==
+    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead" }
+    ELSE ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at = "ready"
+           /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
+
 IsStored(x) == x.at \in { "pending", "lagging", "ready", "cached", "locked" }
 
 Consistent ==
+    /\ \A m \in Here : msg'[m] # msg[m] => FitsWhatIsShown(m)
     /\ \A m \in Here : msg'[m] # msg[m] /\ IsStored(msg'[m]) =>
           /\ Place(m).part # NoPartition => msg'[m].part = Place(m).part
           /\ Placed(m) => msg'[m].num \in { NoNumber, Place(m).num }
@@ -503,8 +523,11 @@ MovesOn ==
 (* Steps that change nothing, and can be taken now: whatever explains the   *)
 (* trace explains it also with these taken at once, so that they are not    *)
 (* chosen late.  (A peek moves the cursor that it alone uses; a lock that   *)
-(* is not held never is again.)                                             *)
+(* is not held never is again; a lost front end excuses its client's calls  *)
+(* alone.)                                                                  *)
 (***************************************************************************)
+OneIsOver(S) == S.unknown \/ \E i \in DOMAIN S.ms : NotHeld(S.ms[i], S.locks[i])
+
 Changeless(step) ==
     LET S == T.steps[step] IN
     CASE S.op = "receive nothing" -> running
@@ -517,9 +540,13 @@ Changeless(step) ==
             /\ \A i \in DOMAIN S.ms : S.counts[i] \in { -1, msg[S.ms[i]].count }
       [] S.op = "settlement refused" ->
             /\ S.error = "lost" /\ running
-            /\ \A i \in DOMAIN S.ms : NotHeld(S.ms[i], S.locks[i])
+            /\ OneIsOver(S)
       [] S.op = "receive fails" -> HasFlows /\ flow[S.who] = "off"
       [] S.op = "assigned" -> Hears(told[S.part].changes, S)
+      [] S.op = "front end lost" ->
+            /\ mislaid = AllMislaid /\ txn = InDoubtAfter(Open)
+            /\ \A s \in T.window[at] \ ahead :
+                  T.steps[s].who # S.who \/ T.steps[s].op = "front end lost"
       [] OTHER -> FALSE
 
 \* Another step is to be taken first.
@@ -555,36 +582,44 @@ InWay(n, m) == /\ msg[m].at = "ready" /\ msg[m].placed
                /\ msg[n].at = "ready" /\ msg[n].placed
                /\ Older(n, m)
 
+\* What is needed of several messages is done in their order, which makes no difference.
 CountTooLow(m) ==
     \/ Delivers1 /\ m = E.m /\ E.count # -1 /\ msg[m].count < E.count
-    \/ E.op = "peek" /\ \E i \in DOMAIN E.ms : E.ms[i] = m /\ msg[m].count < E.counts[i]
+    \/ E.op = "peek" /\ \E i \in DOMAIN E.ms :
+          /\ E.ms[i] = m /\ msg[m].count < E.counts[i]
+          /\ \A k \in 1 .. i - 1 : msg[E.ms[k]].count >= E.counts[k]
 
-\* It might be dead-lettered when this lock ends.
-AtMaximum(m) == msg[m].count + 1 >= MaxDeliveryCount
+\* m has to be gone: it was not found, or a peek that shows a younger one leaves it out.
+Comes(n, m) == msg[n].part < msg[m].part \/ Older(n, m)
+MayStay(m) == ~(msg[m].at \in { "lagging", "ready", "cached", "locked" } /\ Serves(msg[m].part))
+HasToGo(m) ==
+    \/ E.op = "drained" /\ ~MayStay(m) /\ \A n \in Here : Comes(n, m) => MayStay(n)
+    \/ E.op = "peek nothing"
+    \/ E.op = "peek" /\ m \notin In(E.ms) /\ \E n \in In(E.ms) : Older(m, n)
 
 ExpireFor(m) ==
     \/ CountTooLow(m)
     \/ Delivers1 /\ m = E.m /\ E.count = -1 /\ msg[m].at = "locked"
     \/ /\ E.op \in { "settlement refused", "txn settlement refused" }
+       /\ ~OneIsOver(E)
        /\ \E i \in DOMAIN E.ms : E.ms[i] = m /\ E.locks[i] = msg[m].turn
     \/ /\ E.txn # "" /\ E.error # ""
        /\ msg[m].settling
-    \/ (Peeks1 \/ E.op = "drained") /\ m \notin In(E.ms) /\ AtMaximum(m)
+    \/ HasToGo(m) /\ AtMaximum(m)
     \/ E.op = "partition down" /\ m \in E.cached /\ msg[m].at = "locked"
 
 LockFor(m) ==
     \/ CountTooLow(m)
     \/ Delivers1 /\ InWay(m, E.m)
     \/ E.op = "partition down" /\ (m \in E.cached \/ \E x \in E.cached : InWay(m, x))
-    \/ (Peeks1 \/ E.op = "drained") /\ m \notin In(E.ms) /\ AtMaximum(m) /\ msg[m].at = "ready"
+    \/ HasToGo(m) /\ AtMaximum(m) /\ msg[m].at = "ready"
 
 \* A lock that its client's connection took with it.
 ComebackFor(m) == /\ GivesBackFirst /\ InDoubt(m)
                   /\ m \in In(E.ms) /\ (Delivers1 \/ E.op = "settlement refused")
 Comeback(m) == msg' = [ msg EXCEPT ![m] = GivenBack(m, msg[m].count, TRUE) ] /\ Else
 
-ExhaustedFor(m) == /\ Peeks1 \/ E.op = "drained"
-                   /\ m \notin In(E.ms)
+ExhaustedFor(m) == /\ HasToGo(m)
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Empty("dead") ] /\ Else
 
@@ -597,11 +632,11 @@ HandoffFor(p) ==
     \/ ChangesFlows
     \/ E.op = "assigned" /\ E.part = p /\ ~Hears(told[p].changes, E)
     \/ Delivers1 /\ msg[E.m].part = p /\ duty[p][E.who] # "ready"
-    \/ E.op = "settlement refused" /\ \E m \in In(E.ms) : msg[m].part = p
+    \/ E.op = "settlement refused" /\ ~OneIsOver(E) /\ \E m \in In(E.ms) : msg[m].part = p
 RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
 
 \* All that was committed together: what another transaction committed may lag still.
-AppearFor(m) == msg[m].at = "lagging" /\ (m \in In(E.ms) \/ E.op = "drained")
+AppearFor(m) == msg[m].at = "lagging" /\ (m \in In(E.ms) \/ (E.op = "drained" /\ HasToGo(m)))
 AppearWith(m) ==
     /\ running
     /\ msg' = [ n \in Messages |-> IF msg[n].at = "lagging" /\ T.within[n] = T.within[m]
@@ -639,7 +674,7 @@ TriedAt(u, p) ==
 
 Own ==
     /\ UNCHANGED << taken, tried >>
-    /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
+    /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m) /\ (E.op = "drained" => msg'[m].at # "ready")
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
@@ -659,14 +694,11 @@ Tries ==
 (* Operations of unknown outcome.                                           *)
 (***************************************************************************)
 
-\* Nothing shows m any more.
-NeverShown(m) == IF T.last[m] < at THEN TRUE ELSE T.order[T.last[m]] \in ahead
-
 GoneFor(m) ==
     /\ NeverShown(m)
     /\ \/ Delivers1 /\ InWay(m, E.m)
        \/ Peeks1 /\ m \notin In(E.ms) /\ Visible(m)
-       \/ E.op = "drained" /\ Stored(m)
+       \/ E.op = "drained" /\ HasToGo(m)
        \/ m \in In(E.ms)
 
 Touches(m) == m \in In(E.ms) \/ (E.txn # "" /\ msg[m].settling)
@@ -750,28 +782,46 @@ TraceInit ==
 
 TraceNext ==
     /\ aim # 0
-    /\ ~Deferred
     /\ \/ Follow
        \/ Optional /\ (Consistent = TRUE) /\ Waits
        \/ (Own \/ Tries) /\ (Consistent = TRUE) /\ GivesBack({}) /\ Waits
        \/ (\E p \in Partitions : BeginAt(p)) /\ UNCHANGED << taken, tried, returns >> /\ Waits
 
 (***************************************************************************)
+(* Which states are followed.  A narrow search goes on from the first        *)
+(* `Width` states alone that have as much of the trace done: what it        *)
+(* accepts is explained, and where it left out any it rejects nothing.       *)
+(*                                                                          *)
 (* What is printed: of each trace the furthest that it was followed (its    *)
-(* `at`), and whether it was given up.  Registers 3n, 3n+1 of TLC hold the  *)
-(* furthest and the number of states of trace n.                            *)
+(* `at`), whether it was given up, or searched in part.  Registers of TLC   *)
+(* hold of trace n the furthest, the number of its states, whether any were *)
+(* left out, and how many there are of each level.                          *)
 (***************************************************************************)
-Watched ==
-    LET deepest == 3 * trace
-        count == 3 * trace + 1
-        n == TLCGet(count) + 1
-    IN /\ TLCSet(count, n)
-       /\ IF at > TLCGet(deepest)
-          THEN TLCSet(deepest, at) /\ PrintT(<< "at", trace, at, n >>)
-          ELSE TRUE
-       /\ IF n = StateLimit THEN PrintT(<< "gave up", trace, at, n >>) ELSE TRUE
-       /\ n < StateLimit
-       /\ aim = 0 \/ TLCGet(deepest) <= Len(T.order)
+Register(n, k) == n * (Longest + 5) + k
+Furthest == Register(trace, 0)
+Count == Register(trace, 1)
+LeftOut == Register(trace, 2)
+Level == Register(trace, 2 + at + Cardinality(ahead))
 
-ASSUME \A n \in DOMAIN Traces : TLCSet(3 * n, 0) /\ TLCSet(3 * n + 1, 0)
+InTheWidth ==
+    \/ TLCGet(Level) < Width
+    \/ /\ TLCGet(LeftOut) = 0
+       /\ TLCSet(LeftOut, 1) /\ PrintT(<< "in part", trace, at, TLCGet(Count) >>)
+       /\ FALSE
+
+Watched == /\ TLCGet(Count) < StateLimit
+           /\ IF aim = 0 THEN TRUE
+              ELSE ~Deferred /\ TLCGet(Furthest) <= Len(T.order) /\ InTheWidth
+
+\* An invariant, for that is looked at once a state.
+Counted ==
+    LET n == TLCGet(Count) + 1 IN
+    /\ TLCSet(Count, n)
+    /\ TLCSet(Level, TLCGet(Level) + 1)
+    /\ IF at > TLCGet(Furthest)
+       THEN TLCSet(Furthest, at) /\ PrintT(<< "at", trace, at, n >>)
+       ELSE TRUE
+    /\ IF n = StateLimit THEN PrintT(<< "gave up", trace, at, n >>) ELSE TRUE
+
+ASSUME \A n \in DOMAIN Traces : \A k \in 0 .. Longest + 4 : TLCSet(Register(n, k), 0)
 ================================================================================

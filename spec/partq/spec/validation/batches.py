@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,10 +13,10 @@ from .module import DATA, NAME, Overrides, configuration_text, data_text, kind_o
 from .recording import NotFollowed, Recording, prefix
 from .steps import Trace
 from .translation import trace_of
-from .verdict import Status, Validated, verdicts
+from .verdict import IN_PART, Status, Validated, verdicts
 
 STATES: Final = 40_000
-"""How many states TLC makes of one history at the most, unless more are allowed."""
+"""How many states TLC finds of one history at the most, unless more are allowed."""
 
 SECONDS: Final = 300.0
 """How long one run of TLC may take, unless more time is given."""
@@ -24,12 +24,15 @@ SECONDS: Final = 300.0
 SIZE: Final = 16
 """How many histories one run of TLC validates."""
 
+WIDTHS: Final = (60, 600)
+"""Of the narrow searches that come first (`Validation.tla`): most of what is lawful one of them explains."""
+
 _STACK: Final = "-Xss16m"
 """Of Java: a trace is one deep expression."""
 
 
 class Limits(NamedTuple):
-    """``states``: how many TLC makes of one history at the most; ``seconds``: how long a run may take."""
+    """``states``: how many TLC finds of one history at the most; ``seconds``: how long a run may take."""
 
     states: int = STATES
     seconds: float = SECONDS
@@ -62,13 +65,14 @@ def validate(
     recordings: Sequence[Recording],
     limits: Limits = Limits(),
     overrides: Overrides | None = None,
-    told: Callable[[str], None] = lambda line: None,
+    decided: Callable[[int, Validated], None] = lambda n, one: None,
     locate: bool = True,
 ) -> list[Validated]:
     """Validate a batch of recordings; of those that are rejected, find the operation in a few runs more.
 
-    ``told`` is given a line for each stage. Without ``locate`` the operation named is where the search ended,
-    which may be a send that something later contradicts. Raises `ToolMissing`.
+    ``decided`` is given the place of each, and what is found, as soon as that is known. Without ``locate``
+    the operation named is where the search ended, which may be a send that something later contradicts.
+    Raises `ToolMissing`.
     """
     found: dict[int, Validated] = {}
     traces: dict[int, Trace] = {}
@@ -76,14 +80,18 @@ def validate(
         try:
             traces[n] = trace_of(recording)
         except NotFollowed as why:
-            found[n] = Validated(Status.UNKNOWN, reason=str(why))
+            found[n] = Validated(Status.DECLINED, reason=str(why))
+            decided(n, found[n])
     follow = _Follower(limits, overrides or {})
-    found |= follow(traces)
-    told(f"{len(traces)} histories followed")
+    for n, one in follow(traces):
+        found[n] = one
+        if not locate or one.status is not Status.REJECTED:
+            decided(n, one)
     rejected = {n: recordings[n] for n, one in found.items() if one.status is Status.REJECTED}
     if rejected and locate:
         found |= _located(rejected, {n: found[n].states for n in rejected}, follow)
-        told(f"{len(rejected)} rejected ones located")
+        for n in rejected:
+            decided(n, found[n])
     return [found[n] for n in range(len(recordings))]
 
 
@@ -93,29 +101,39 @@ class _Follower(NamedTuple):
     limits: Limits
     overrides: Overrides
 
-    def __call__(self, traces: Mapping[int, Trace]) -> dict[int, Validated]:
-        """What TLC says of each trace. Where places are hidden, likely ones are tried first: of that only
-        acceptance counts."""
-        open = {n: trace.guessed for n, trace in traces.items() if trace.likely != trace.allowed}
-        guessed = {n: one for n, one in self._all(open).items() if one.status is Status.ACCEPTED}
-        return guessed | self._all({n: trace for n, trace in traces.items() if n not in guessed})
+    def __call__(self, traces: Mapping[int, Trace]) -> Iterator[tuple[int, Validated]]:
+        """What TLC says of each trace, as it is known: after narrow searches, and where places are hidden of
+        likely ones first. Of a search in part only acceptance counts."""
+        open = dict(traces)
+        for width in (*WIDTHS, self.limits.states):
+            guesses = {n: trace.guessed for n, trace in open.items() if trace.likely != trace.allowed}
+            guessed = {
+                n: one for n, one in self._all(guesses, width).items() if one.status is Status.ACCEPTED
+            }
+            rest = {n: trace for n, trace in open.items() if n not in guessed}
+            for n, one in [*guessed.items(), *self._all(rest, width).items()]:
+                if one.reason != IN_PART:
+                    del open[n]
+                    yield n, one
 
-    def _all(self, traces: Mapping[int, Trace]) -> dict[int, Validated]:
+    def _all(self, traces: Mapping[int, Trace], width: int) -> dict[int, Validated]:
         """What TLC says of each trace as it is, in as many runs as there are kinds."""
         kinds: dict[tuple[Any, ...], list[int]] = {}
         for n, trace in traces.items():
             kinds.setdefault(kind_of(trace), []).append(n)
         found: dict[int, Validated] = {}
         for members in kinds.values():
-            found |= zip(members, self._run([traces[n] for n in members]), strict=True)
+            found |= zip(members, self._run([traces[n] for n in members], width), strict=True)
         return found
 
-    def _run(self, traces: Sequence[Trace]) -> list[Validated]:
+    def _run(self, traces: Sequence[Trace], width: int) -> list[Validated]:
         with tempfile.TemporaryDirectory(prefix="partq-validation-") as folder:
             module, data = Path(folder) / f"{NAME}.tla", Path(folder) / f"{DATA}.tla"
             configuration = module.with_suffix(".cfg")
             data.write_text(data_text(traces), encoding="utf-8")
-            module.write_text(module_text(traces, self.limits.states, self.overrides), encoding="utf-8")
+            module.write_text(
+                module_text(traces, self.limits.states, width, self.overrides), encoding="utf-8"
+            )
             configuration.write_text(configuration_text(self.overrides), encoding="utf-8")
             answer = check(module, configuration, timeout=self.limits.seconds, machine=(_STACK,))
         return list(verdicts(traces, answer))
@@ -139,7 +157,7 @@ def _located(
                 traces[n] = trace_of(prefix(recordings[n], returns[n][middle[n] - 1]))
             except NotFollowed:  # for what had not returned: a later operation is named, if any
                 low[n] = middle[n]
-        for n, one in follow(traces).items():
+        for n, one in follow(traces):
             (high if one.status is Status.REJECTED else low)[n] = middle[n]
             states[n] += one.states
     return {n: _blamed(one, returns[n][high[n] - 1], states[n]) for n, one in recordings.items()}

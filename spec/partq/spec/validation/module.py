@@ -46,7 +46,7 @@ _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 _CONSTANTS: Final = (
     "MessageCount", "PartitionCount", "Clients", "KeyOf", "TwoKeys", "MaxTries", "MaxDeliveryCount",
     "PeekMax", "Modulus", "FirstNumber", "Profile", "Alphabet", "Freedoms", "Observing", "Rules",
-    "StateLimit", "Traces",
+    "StateLimit", "Traces", "Width", "Longest",
 )  # fmt: skip
 
 
@@ -77,8 +77,9 @@ def data_text(traces: Sequence[Trace]) -> str:
     )
 
 
-def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> str:
-    """The module that follows these traces. ``states``: how many TLC makes of one at the most."""
+def module_text(traces: Sequence[Trace], states: int, width: int, overrides: Overrides) -> str:
+    """The module that follows these traces. ``states``: how many TLC finds of one at the most; ``width``: of
+    those with as much of it done."""
     recording, size = traces[0].recording, _size(traces)
     flows = "flows" in recording.words
     constants = {
@@ -99,6 +100,8 @@ def module_text(traces: Sequence[Trace], states: int, overrides: Overrides) -> s
         "KeyNames": frozenset(key for trace in traces for key in trace.keys) - {"-"},
         "Rules": recording.rules,
         "StateLimit": states,
+        "Width": width,
+        "Longest": max(len(trace.order.heads) for trace in traces),
         "Traces": Text("AllTraces"),
     }
     return "\n".join(
@@ -116,7 +119,8 @@ def configuration_text(overrides: Overrides) -> str:
     """The configuration of every such module."""
     replaced = {**{name: f"The{name}" for name in _CONSTANTS}, **_REPLACED, **overrides}
     lines = [f"  {name} <- {other}" for name, other in replaced.items()]
-    head = ["INIT TraceInit", "NEXT TraceNext", "CONSTRAINT Watched", "CHECK_DEADLOCK FALSE", "CONSTANTS"]
+    head = ["INIT TraceInit", "NEXT TraceNext", "CONSTRAINT Watched", "INVARIANT Counted"]
+    head += ["CHECK_DEADLOCK FALSE", "CONSTANTS"]
     return "\n".join([*head, *lines, ""])
 
 

@@ -14,18 +14,19 @@ from .steps import Trace
 
 
 class Status(StrEnum):
-    """What became of a history. ``UNKNOWN``: the specification says nothing of what was done, or a limit was
-    reached."""
+    """What became of a history. ``UNKNOWN``: a limit was reached. ``DECLINED``: the specification says
+    nothing of what was done."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     UNKNOWN = "unknown"
+    DECLINED = "declined"
 
 
 class Validated(NamedTuple):
     """``record``: of a rejected history the operation that no behaviour explains, after all that returned
     before it was explained (``explained``: how many operations these are). ``reason``: why it is not known.
-    ``states``: how many TLC made; 0 if it was not asked."""
+    ``states``: how many TLC found; 0 if it was not asked."""
 
     status: Status
     record: int | None = None
@@ -33,28 +34,35 @@ class Validated(NamedTuple):
     reason: str = ""
     states: int = 0
 
+    @property
+    def decided(self) -> bool:
+        """Whether it is accepted or rejected."""
+        return self.status in (Status.ACCEPTED, Status.REJECTED)
 
-_PRINTED: Final = re.compile(r'<<\s*"(?:at|gave up)",[^>]*>>')
-"""What `Watched` prints, in `Validation.tla`: the trace, how far it was followed, the states made."""
+
+IN_PART: Final = "a search of a part of the states explains none"
+
+_PRINTED: Final = re.compile(r'<<\s*"(?:at|gave up|in part)",[^>]*>>')
+"""What `Validation.tla` prints: the trace, how far it was followed, the states found."""
 
 
 def verdicts(traces: Sequence[Trace], answer: Answer) -> Iterator[Validated]:
     """What TLC's answer says of each trace of a module."""
     furthest = dict.fromkeys(range(1, len(traces) + 1), 1)
     states = dict.fromkeys(furthest, 0)
-    given_up = set()
+    left_out: dict[int, str] = {}
     for what, n, at, made in _printed(answer):
         furthest[n], states[n] = max(furthest[n], at), max(states[n], made)
-        if what == "gave up":
-            given_up.add(n)
+        if what != "at":
+            left_out[n] = IN_PART if what == "in part" else f"more than {states[n]:,} states"
     failure = answer.error or answer.violated
     for n, trace in enumerate(traces, 1):
         done = furthest[n] - 1
         heads = trace.order.heads
         if done == len(heads):
             yield Validated(Status.ACCEPTED, explained=done, states=states[n])
-        elif n in given_up or failure:
-            reason = f"more than {states[n]:,} states" if n in given_up else failure
+        elif n in left_out or failure:
+            reason = left_out.get(n, failure)
             yield Validated(Status.UNKNOWN, explained=done, reason=reason, states=states[n])
         elif trace.presumed:
             reason = "in which order the messages of a batch were stored"

@@ -44,12 +44,18 @@ def test_a_rejected_history_names_its_operation(tmp_path: Path, capsys: pytest.C
     assert (found["phantom"]["status"], found["phantom"]["operation"]) == ("rejected", "c receive -> b")
 
 
-def test_what_is_not_specified_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_specified_is_declined_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, found = validated(tmp_path, capsys, lawful=LAWFUL, interleaved=INTERLEAVED)
 
     assert code == 3
-    assert found["interleaved"]["status"] == "unknown"
+    assert found["interleaved"]["status"] == "declined"
     assert found["interleaved"]["reason"] == "two transactions at a time"
+    assert (
+        main(["spec", "validate", str(tmp_path / "lawful.ndjson"), str(tmp_path / "interleaved.ndjson")]) == 3
+    )
+    assert "1 accepted; 1 declined: two transactions at a time (1)" in capsys.readouterr().out
 
 
 def test_rejected_histories_are_stored_and_verdicts_printed_as_they_are_decided(

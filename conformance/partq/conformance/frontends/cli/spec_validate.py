@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -42,9 +44,9 @@ def validate(
 ) -> None:
     """Follow recorded histories through the TLA+ specification. Each verdict is printed as it is decided.
 
-    A history is accepted, rejected (with the first operation that no behaviour explains), or unknown (a limit
-    was reached, or the specification does not say what was done). The specification has no clock: times are
-    not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
+    A history is accepted, rejected (with the first operation that no behaviour explains), unknown (a limit
+    was reached), or declined (the specification does not say what was done). The specification has no clock:
+    times are not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
     from partq.conformance.frontends.cli.check import read_files
     from partq.conformance.oracle.specified import recordings_of
     from partq.spec.validation import Limits, NotFollowed, Status, Validated
@@ -55,7 +57,7 @@ def validate(
     for file, history in read.items():
         for entity, recording in recordings_of(history).items():
             if isinstance(recording, NotFollowed):
-                done.append(Followed(file, entity, Validated(Status.UNKNOWN, reason=str(recording))))
+                done.append(Followed(file, entity, Validated(Status.DECLINED, reason=str(recording))))
             else:
                 waiting.append((file, entity, recording))
     done += _followed(waiting, jobs, Limits(states, timeout))
@@ -82,17 +84,19 @@ def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: 
     from partq.spec.checking.checks import several
     from partq.spec.validation import batches, validate
 
+    ended = count(1)
+
     def run(batch: Sequence[int]) -> list[Followed]:
-        found = validate([waiting[n][2] for n in batch], limits)
+        def tell(k: int, found: Validated) -> None:
+            file, entity, _ = waiting[batch[k]]
+            where = "" if found.record is None else f", record {found.record}"
+            note(f"{next(ended)}/{len(waiting)} {file}, {entity}: {found.status}{where}")
+
+        found = validate([waiting[n][2] for n in batch], limits, decided=tell)
         return [Followed(*waiting[n][:2], one) for n, one in zip(batch, found, strict=True)]
 
-    ended = 0
     for batch in several(run, batches([recording for *_, recording in waiting]), jobs):
-        for one in batch:
-            ended += 1
-            where = "" if one.found.record is None else f", record {one.found.record}"
-            note(f"{ended}/{len(waiting)} {one.file}, {one.entity}: {one.found.status}{where}")
-            yield one
+        yield from batch
 
 
 def _store(folder: Path, rejected: Sequence[Followed], read: Mapping[str, History]) -> None:
@@ -146,8 +150,13 @@ def _show(done: Sequence[Followed], read: Mapping[str, History]) -> None:
         style = styles.get(status, "yellow")
         table.add_row(printable(name), Text(status, style=style), Text(printable(said)), f"{found.states:,}")
     output().print(table)
-    counts = {status: sum(str(one.found.status) == status for one in done) for status in _STATUSES}
-    output().print(", ".join(f"{count} {status}" for status, count in counts.items() if count))
+    output().print(_summary([one.found for one in done]), markup=False)
 
 
-_STATUSES = ("accepted", "rejected", "unknown")
+def _summary(found: Sequence[Validated]) -> str:
+    """How many are what; apart from them those that are not followed, by reason."""
+    counts = Counter(str(one.status) for one in found)
+    followed = ", ".join(f"{counts[one]} {one}" for one in ("accepted", "rejected", "unknown") if counts[one])
+    reasons = Counter(one.reason for one in found if str(one.status) == "declined")
+    named = ", ".join(f"{reason} ({number})" for reason, number in reasons.most_common())
+    return "; ".join(filter(None, (followed, named and f"{reasons.total()} declined: {named}")))
