@@ -208,7 +208,7 @@ COVERED = {
     *(f"SES-{n}" for n in range(1, 6)),
     *(f"MGT-{n}" for n in (1, 2, 3)),
     *(f"ENT-{n}" for n in (1, 2, 3, 7)),
-    "TOPIC-1",
+    *("TXN-6", "TOPIC-1", "TOPIC-2"),
 }
 
 

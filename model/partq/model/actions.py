@@ -77,7 +77,7 @@ class Action(NamedTuple):
     ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
     ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
     to be compared, by argument. ``state``: of an assignment; or the state of a session that is set, or that
-    the answer shows. ``settings``: those that an update asks for.
+    the answer shows. ``settings``: those that an update asks for. ``rule``: the one to be changed.
     """
 
     op: str
@@ -105,6 +105,7 @@ class Action(NamedTuple):
     locked_until: int | None = None
     told: tuple[tuple[str, Any], ...] = ()
     settings: tuple[tuple[str, Any], ...] = ()
+    rule: tuple[tuple[str, Any], ...] = ()
     slack: int = 0
     early: int = 0
     calm: bool = False
@@ -166,7 +167,7 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
     for name, value in args.items():
         if name in _RENAMED:
             fields[_RENAMED[name]] = (value,) if name == "lock" else value
-        elif name == "settings":
+        elif name in ("settings", "rule"):
             fields[name] = tuple(sorted(value.items()))
         elif name in Action._fields:
             fields[name] = tuple(value) if isinstance(value, list) else value

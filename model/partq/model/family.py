@@ -82,7 +82,7 @@ class Entity:
                 raise InvalidEntity(f"subscriptions must have names without a slash: {name!r}")
             if not RULE.fullmatch(str(rule)):
                 raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}")
-        object.__setattr__(self, "subscriptions", tuple(rules.items()))
+        object.__setattr__(self, "subscriptions", tuple(sorted(rules.items())))
 
     @property
     def outlets(self) -> tuple[str, ...]:
@@ -116,6 +116,9 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
 
 CORRELATED: Final = ("id", "session_id", "partition_key")
 """The fields of a message that a subscription's rule may ask for."""
+
+DEFAULT_RULE: Final = "$Default"
+"""The name of the rule that a subscription has at first."""
 
 _NAME: Final = re.compile(r"[^/\s]+")
 RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+", re.DOTALL)

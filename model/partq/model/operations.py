@@ -152,7 +152,7 @@ SUBSCRIPTION: Final = "Subscriptions/"
 """What the word of a subscription begins with in a request to its topic; its name follows."""
 
 TOPICS: Final = "add_rule"
-"""The operation that a broker without topics lacks."""
+"""The operation without which a broker has no topics."""
 
 _TXN = {"txn": Arg(Kind.TEXT)}
 ENTITY: Final[dict[str, Arg]] = {
@@ -186,7 +186,9 @@ _FLOW = {"flow": Arg(Kind.TEXT, required=True)}
 _MAYBE_FLOW = {"flow": Arg(Kind.TEXT, bare=True)}
 _MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
 _SETTINGS = {"settings": Arg(Kind.OBJECT)}
-_RULE = {"rule": Arg(Kind.OBJECT, required=True)}
+_RULE = {
+    "rule": Arg(Kind.OBJECT, required=True, meaning="its name and, of one that is added, its filter")
+} | ENTITY
 _HOW = {"how": Arg(Kind.TEXT)}
 _OF_TXN = OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT, switch="transactions")
 _SETTLEMENT = OpSpec(_LOCKS | _TXN | _TIMEOUT, settles=True)

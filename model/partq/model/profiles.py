@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from partq.model.errors import UserError
 
+from .family import DEFAULT_RULE as DEFAULT_RULE
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
 from .family import MAX_IDLE as MAX_IDLE

@@ -390,7 +390,8 @@ class State(NamedTuple):
     messages that may be stored after their send, though that was refused or has its place in a transaction
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
     they are still there or not, where a mechanism asks for it. ``sessions``: sorted. ``session_states``:
-    (session, state) of those that have one, sorted."""
+    (session, state) of those that have one, sorted. ``rules``: (name, filter) of a subscription's, sorted;
+    None: as its settings say."""
 
     cfg: Config
     now: int
@@ -408,6 +409,7 @@ class State(NamedTuple):
     sent: tuple[Sent, ...] = ()
     sessions: tuple[SessionLock, ...] = ()
     session_states: tuple[tuple[str, str], ...] = ()
+    rules: tuple[tuple[str, str], ...] | None = None
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""

@@ -30,7 +30,7 @@ from .scheduling import Timetable
 from .sessions import SessionLocks, SessionStates
 from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
-from .topics import Copies
+from .topics import DEFAULT, Copies
 
 __all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown", "route"]
 
@@ -104,7 +104,9 @@ class Broker(Core):
         if config.subscriptions:
             alone = replace(config, subscriptions=())
             self.subscriptions = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
-            self.copies = parts.copies(self.subscriptions, dict(config.subscriptions))
+            for name, rule in config.subscriptions:
+                self.subscriptions[name].filters[DEFAULT] = rule
+            self.copies = parts.copies(self.subscriptions)
 
     def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
         store = _store(self.config, parts, partition.name)

@@ -56,7 +56,8 @@ class Sessions(Protocol):
 
 class Core:
     """One queue, as its parts see it. ``locks``: every locked message by its lock's token. Of a topic
-    ``subscriptions``: its queues by name; they share its locks, whose names its ``issuer`` gives."""
+    ``subscriptions``: its queues by name; they share its locks, whose names its ``issuer`` gives, and have
+    ``filters``, by their rules' names."""
 
     timetable: Timetable
     lifetimes: Lifetimes
@@ -88,6 +89,7 @@ class Core:
         self.subscriptions: Mapping[str, Any] = {}
         self.copies: Copies | None = None
         self.issuer: Core = self
+        self.filters: dict[str, str] = {}
         self._tokens = 0
         self._homes: dict[str, Partition] = {}
         self._waiting: dict[Task, None] = {}

@@ -18,6 +18,7 @@ from .management import Managing
 from .network import Connection
 from .partition import Partition
 from .store import Stored
+from .topics import Ruling
 from .transactions import Transaction
 
 MOST_PREFETCHED: Final = 3
@@ -34,7 +35,7 @@ class Peek(NamedTuple):
     shown: list[Any]
 
 
-class FrontEnd(Managing):
+class FrontEnd(Managing, Ruling):
     """One of the broker's front ends. ``dead_letters``: the same of the dead-letter queue."""
 
     def __init__(self, broker: Core, turn: int) -> None:

@@ -7,17 +7,21 @@ the topic found for the message. What becomes of it there is that queue's affair
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+from .clock import HOP, Steps
+from .errors import Refused
 from .store import Content
+
+DEFAULT: Final = "$Default"
+"""The name of the rule that a subscription has at first."""
 
 
 class Copies:
-    """The subscriptions of a topic by name, each a broker of its own, and their ``rules``."""
+    """The subscriptions of a topic by name, each a broker of its own with its filters."""
 
-    def __init__(self, queues: Mapping[str, Any], rules: Mapping[str, str]) -> None:
+    def __init__(self, queues: Mapping[str, Any]) -> None:
         self.queues = queues
-        self.rules = rules
 
     def deliver(self, place: int, contents: Sequence[Content], since: int | None) -> None:
         """Store copies of messages that the topic accepted, in the partitions at that place."""
@@ -32,7 +36,11 @@ class Copies:
 
     def share(self, name: str, contents: Sequence[Content]) -> Sequence[Content]:
         """Of which messages that subscription gets copies."""
-        return [content for content in contents if self.matches(self.rules[name], content)]
+        return [content for content in contents if self.is_for(name, content)]
+
+    def is_for(self, name: str, content: Content) -> bool:
+        """Whether a rule of the subscription matches the message."""
+        return any(self.matches(rule, content) for rule in self.queues[name].filters.values())
 
     def matches(self, rule: str, content: Content) -> bool:
         """Whether the rule matches the message."""
@@ -43,3 +51,52 @@ class Copies:
         """The message's value of the field that a rule asks for."""
         found: str | None = getattr(content, field)
         return found
+
+
+class Ruling:
+    """A front end's side of rules: what a subscription's `filters` are, by name."""
+
+    broker: Any
+
+    def arrive(self, again: Any) -> Steps[None]:
+        raise NotImplementedError
+
+    def add_rule(self, connection: Any, rule: Mapping[str, str], txn: str | None) -> Steps[None]:
+        """Add a rule."""
+        yield from self.arrive(lambda: self.add_rule(connection, rule, txn))
+        self.admit_change(txn)
+        if rule["name"] in self.broker.filters:
+            raise Refused("invalid_operation", "there is a rule of that name")
+        yield HOP
+        self.put_rule(rule)
+        yield HOP
+
+    def remove_rule(self, connection: Any, rule: Mapping[str, str], txn: str | None) -> Steps[None]:
+        """Remove a rule."""
+        yield from self.arrive(lambda: self.remove_rule(connection, rule, txn))
+        self.admit_change(txn)
+        if rule["name"] not in self.broker.filters:
+            raise Refused("not_found", "there is no rule of that name")
+        yield HOP
+        self.drop_rule(rule)
+        yield HOP
+
+    def put_rule(self, rule: Mapping[str, str]) -> None:
+        """Let it be one of the rules."""
+        self.broker.filters[rule["name"]] = rule["filter"]
+
+    def drop_rule(self, rule: Mapping[str, str]) -> None:
+        """Let it be none."""
+        self.broker.filters.pop(rule["name"], None)
+
+    def admit_change(self, txn: str | None) -> None:
+        """Raises `Refused` where rules cannot be changed now."""
+        self.broker.check_alive()
+        if self.broker.issuer is self.broker:
+            raise Refused("invalid_operation", "only subscriptions have rules")
+        self.check_apart(txn)
+
+    def check_apart(self, txn: str | None) -> None:
+        """Raises `Refused` inside a transaction."""
+        if txn is not None:
+            raise Refused("invalid_operation", "rules are not changed in transactions")

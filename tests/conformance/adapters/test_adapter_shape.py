@@ -70,9 +70,9 @@ class Hasty(Fine):
 class Publishing(Hasty):
     """It has topics, so that its clients are asked for subscriptions."""
 
-    topics = True
-
     class client_class(Talker):
+        def add_rule(self, rule: Any, *, txn: str | None = None, entity: str | None = None) -> None: ...
+
         def receive(  # type: ignore[override]
             self, max_messages: int, *, mode: str = "", timeout: float = 1.0
         ) -> Sequence[Delivery]:

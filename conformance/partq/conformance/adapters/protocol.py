@@ -16,7 +16,7 @@ from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
 from partq.model.messages import Delivery, Message, Overview, Session, SessionState
-from partq.model.operations import ERRORS, OPS, TOPICS
+from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
 
@@ -111,7 +111,7 @@ class Client:
         """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
         to settle with; ``receive_and_delete``: each is gone once returned. ``entity``: ``"dead_letter"``
         for the dead-letter queue, each with its ``reason``; only a client that can `dead_letter` is asked.
-        ``"Subscriptions/NAME"``: for that subscription of the topic (`Broker.topics`)."""
+        ``"Subscriptions/NAME"``: for that subscription of the topic, of a client that can `add_rule`."""
         raise Rejected("unsupported")
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:
@@ -185,6 +185,18 @@ class Client:
         """Set it; an empty text clears it."""
         raise Rejected("unsupported")
 
+    def add_rule(self, rule: Mapping[str, Any], *, txn: str | None = None, entity: str | None = None) -> None:
+        """Add the rule of that ``name`` and ``filter`` (`Entity.subscriptions`) to the subscription
+        ``entity``. With this method a broker has topics: `Broker.open` makes one where the settings have
+        ``subscriptions``, each with its rule by the name ``$Default``."""
+        raise Rejected("unsupported")
+
+    def remove_rule(
+        self, rule: Mapping[str, Any], *, txn: str | None = None, entity: str | None = None
+    ) -> None:
+        """Remove the rule of that ``name`` from the subscription ``entity``."""
+        raise Rejected("unsupported")
+
     def begin(self, txn: str) -> None:
         """Open a transaction under this name."""
         raise Rejected("unsupported")
@@ -224,7 +236,6 @@ class Broker:
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
     as the programs would have it.
-    ``topics``: whether `open` makes a topic where the settings have ``subscriptions``.
     """
 
     profile: str = ""
@@ -233,7 +244,6 @@ class Broker:
     skew_ns: int = 0
     shares: ClassVar[Shares] = Shares.EVERYTHING
     lock_duration: ClassVar[int | None] = 5 * SECOND
-    topics: ClassVar[bool] = False
     hung: bool = False
     """Set by the runner: a call on it did not return, so that it is not used for another program."""
     now: Callable[[], int] = staticmethod(clock)
@@ -279,8 +289,6 @@ class Broker:
         missing = {op for op in CLIENT_OPS if getattr(self.client_class, op) is getattr(Client, op)}
         if type(self).inject is Broker.inject:
             missing.update(FAULTS)
-        if not self.topics:
-            missing.add(TOPICS)
         return frozenset(missing)
 
 

@@ -339,7 +339,6 @@ class LiveReference(Broker):
     """The reference broker on the wall clock. It lives on a thread of its own, and only there."""
 
     client_class: ClassVar[type[Client]] = LiveClient
-    topics: ClassVar[bool] = True
     shares: ClassVar[Shares] = Shares.NOTHING
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from partq.conformance.adapters.calls import CALLS
 from partq.conformance.adapters.protocol import Broker, Client, SimulatedBroker
-from partq.model.operations import DEAD_LETTER, OPS
+from partq.model.operations import DEAD_LETTER, OPS, TOPICS
 
 BROKER_CALLS: Final = ("open", "connect", "inject", "is_empty", "close", "restore", "lacks", "profiles")
 """The methods of a `Broker` that partq calls, with the arguments of the base class, by position."""
@@ -34,24 +34,24 @@ def misfit(broker: Broker) -> str | None:
         if wrong := _unlike(f"{name}.{call}", getattr(broker, call), _arguments(Broker, call)):
             return wrong
     for call in (*CALLS, "close"):
-        if wrong := _unlike_call(client, call, call, broker.topics):
+        if wrong := _unlike_call(client, call, call):
             return wrong
     return None
 
 
-def _unlike_call(client: type[Client], own: str, call: str, topics: bool = False) -> str | None:
+def _unlike_call(client: type[Client], own: str, call: str) -> str | None:
     """How that method of the client cannot be called as ``call`` is, or None."""
-    by_name, named = (CALLS[call].named, _named(client, call, topics)) if call in CALLS else ((), ())
+    by_name, named = (CALLS[call].named, _named(client, call)) if call in CALLS else ((), ())
     asked = [argument for argument in _arguments(Client, call) if argument not in by_name]
     if not isinstance(getattr_static(client, own), staticmethod | classmethod):
         asked.insert(0, "self")
     return _unlike(f"{client.__name__}.{own}", getattr(client, own), asked, named)
 
 
-def _named(client: type[Client], op: str, topics: bool) -> tuple[str, ...]:
+def _named(client: type[Client], op: str) -> tuple[str, ...]:
     """What its method is given by name; which entity is asked only where there are several."""
-    buries = getattr_static(client, DEAD_LETTER) is not getattr_static(Client, DEAD_LETTER)
-    return tuple(name for name in CALLS[op].named if buries or topics or not OPS[op].args[name].apart)
+    others = any(getattr_static(client, op) is not getattr_static(Client, op) for op in (DEAD_LETTER, TOPICS))
+    return tuple(name for name in CALLS[op].named if others or not OPS[op].args[name].apart)
 
 
 def near_misses(broker: Broker) -> Iterator[str]:

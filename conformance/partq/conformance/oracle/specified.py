@@ -40,7 +40,7 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     entity = entity_of(header, name)
     if name in everything.beside or is_dead_letters(name):
         raise NotFollowed("a dead-letter queue that is looked into is not followed")
-    if name in everything.topics:
+    if name in everything.topics or entity.outlets:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, entity, records, sent)

@@ -1,16 +1,18 @@
-"""How a broker breaks the rule on copies (TOPIC-1)."""
+"""How a broker breaks the rules on topics (TOPIC, TXN-6)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..actions import OK, Action, Observed, failure
 from ..departures import beyond
 from ..edits import put
 from ..locks.norm import may_be_gone
 from ..messages import Message
+from ..operations import ERRORS
 from ..settling.norm import Place, lost
 from ..state import Entry, State
-from .norm import Verdicts, is_subscription, takes
+from .norm import Steps, Verdicts, change, changed, in_transaction, is_subscription, takes
 
 
 @beyond(takes, "TOPIC-1", broken=True)
@@ -29,3 +31,18 @@ def gone_with_another(state: State, entry: Entry, reach: int) -> bool:
 def gone_under_its_lock(state: State, place: Place, reach: int) -> Iterator[State]:
     """The same while it is locked, and its lock with it."""
     yield put(state, *place, None)
+
+
+@beyond(change, "TOPIC-2", where=is_subscription)
+def unchanged(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A change is refused, has no effect, or removes the other rules."""
+    yield failure(frozenset(ERRORS)), state
+    yield OK, state
+    yield OK, changed(state._replace(rules=()), action)
+
+
+@beyond(in_transaction, "TXN-6", where=is_subscription, broken=True)
+def changed_in_transaction(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A change in a transaction is accepted, with effect or without."""
+    yield OK, changed(state, action)
+    yield OK, state

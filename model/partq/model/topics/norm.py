@@ -8,13 +8,18 @@ subscription's settings have its own rule alone (`Entity.outlet`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from ..actions import Action
+from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..messages import Delivery, Message, message_id
+from ..operations import ERRORS
+from ..profiles import DEFAULT_RULE
 from ..sequencing.entering import Kept, screens
 from ..sequencing.norm import burn
 from ..state import Config, State
+
+Steps = Iterator[tuple[Answer, State]]
 
 Verdicts = frozenset[bool]
 """Whether a message has to be copied (true), must not be (false), or either."""
@@ -57,7 +62,19 @@ def _copied(
 @point("TOPIC-1")
 def takes(state: State, message: Message) -> Verdicts:
     """Whether the subscription's rule matches the message."""
-    rule = state.cfg.entity.subscriptions[0][1]
+    found = [_matches(rule, message) for _, rule in rules_of(state)]
+    if any(False not in one for one in found):
+        return frozenset({True})
+    return frozenset({False}).union(*found)
+
+
+def rules_of(state: State) -> tuple[tuple[str, str], ...]:
+    """The subscription's rules: a message that one of them matches is copied once."""
+    own = state.cfg.entity.subscriptions
+    return ((DEFAULT_RULE, own[0][1]),) if state.rules is None else state.rules
+
+
+def _matches(rule: str, message: Message) -> Verdicts:
     name, asks, value = rule.partition("=")
     if not asks:
         return frozenset({rule == "true"})
@@ -73,3 +90,42 @@ def _equal(own: str | None, value: str) -> Verdicts:
     if own is None or own.casefold() != value.casefold():
         return frozenset({False})
     return frozenset({True} if own == value else {True, False})
+
+
+@point("TOPIC-2")
+def change(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A rule is added, or removed. One that is there already, or is not there, may be refused or not."""
+    if not is_subscription(state.cfg):
+        yield failure(frozenset(ERRORS)), state
+        return
+    yield OK, changed(state, action)
+    if has_rule(state, action) is (action.op == ADDS):
+        yield failure(frozenset(ERRORS)), state
+
+
+@clause("TOPIC-2")
+def changed(state: State, action: Action) -> State:
+    """The state after the change."""
+    told, rules = dict(action.rule), dict(rules_of(state))
+    rules.pop(told["name"], None)
+    if action.op == ADDS:
+        rules[told["name"]] = told["filter"]
+    return state._replace(rules=tuple(sorted(rules.items())))
+
+
+def has_rule(state: State, action: Action) -> bool:
+    """Whether the subscription has a rule of that name."""
+    return dict(action.rule)["name"] in dict(rules_of(state))
+
+
+@point("TXN-6")
+def in_transaction(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A change of rules in a transaction is refused, and changes nothing."""
+    yield failure(frozenset(ERRORS)), state
+
+
+ADDS: Final = "add_rule"
+
+CLIENT_OPS: Final = {ADDS: change, "remove_rule": change}
+IN_TRANSACTION: Final = dict.fromkeys(CLIENT_OPS, in_transaction)
+"""The operations of clients, outside of a transaction and inside."""

@@ -1,14 +1,18 @@
-"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1)."""
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1), and in changing their rules
+(TOPIC-2, TXN-6)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from ..clock import HOP, Steps
+from ..errors import Refused
 from ..frontend import FrontEnd
+from ..network import Connection
 from ..settling import Settlement
 from ..store import Content, Stored
 from ..topics import Copies
-from .forms import then
+from .forms import before, then
 from .registry import defect
 
 Shares = Iterator[tuple[str, Sequence[Content]]]
@@ -44,7 +48,7 @@ def sessions_for_keys(self: Copies, content: Content, field: str) -> str | None:
 @defect("TOPIC-1", "share", profile="azure-premium")
 def batch_copied_by_its_first(self: Copies, name: str, contents: Sequence[Content]) -> Sequence[Content]:
     """A subscription gets a batch whose first message its rule matches, and no other."""
-    return contents if self.matches(self.rules[name], contents[0]) else ()
+    return contents if self.is_for(name, contents[0]) else ()
 
 
 @defect("TOPIC-1", profile="azure-flat")
@@ -56,7 +60,7 @@ class SubscribersTakeTurns(Copies):
     def shares(self, contents: Sequence[Content]) -> Shares:
         found: dict[str, list[Content]] = {name: [] for name in self.queues}
         for content in contents:
-            fit = [name for name in self.queues if self.matches(self.rules[name], content)]
+            fit = [name for name in self.queues if self.is_for(name, content)]
             self.turn += 1
             for name in fit[self.turn % len(fit) :][:1] if fit else ():
                 found[name].append(content)
@@ -85,3 +89,42 @@ class FirstMessageMissesTheLast(Copies):
             return taken
         self.begun = True
         return taken[1:]
+
+
+@defect("TOPIC-2", "put_rule", profile="azure-standard")
+def added_rule_is_ignored(self: FrontEnd) -> None:
+    """A rule that is added matches nothing."""
+
+
+@defect("TOPIC-2", "drop_rule")
+def removed_rule_stays(self: FrontEnd) -> None:
+    """A rule that is removed matches on."""
+
+
+@defect("TOPIC-2", "put_rule", before)
+def added_rule_replaces_others(self: FrontEnd) -> None:
+    """Adding a rule removes the others."""
+    self.broker.filters.clear()
+
+
+@defect("TOPIC-2", "admit_change", before, profile="azure-standard")
+def rules_are_fixed(self: FrontEnd) -> None:
+    """Rules of a partitioned topic cannot be changed."""
+    raise Refused("invalid_operation", "a partitioned topic keeps its rules")
+
+
+@defect("TXN-6", "check_apart", profile="azure-standard")
+def rules_change_in_transactions(self: FrontEnd) -> None:
+    """A change of rules in a transaction is done at once."""
+
+
+@defect("TXN-6", "add_rule")
+def rule_added_at_no_commit(
+    self: FrontEnd, connection: Connection, rule: Mapping[str, str], txn: str | None
+) -> Steps[None]:
+    """A rule that is added in a transaction is accepted, and never there."""
+    if txn is None:
+        yield from FrontEnd.add_rule(self, connection, rule, txn)
+    else:
+        yield HOP
+        self.broker.check_alive()

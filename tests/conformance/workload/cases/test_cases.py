@@ -8,7 +8,6 @@ import pytest
 from one_case import run_case
 
 from partq.conformance.adapters import open_broker
-from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import Status
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.cases.case import Case, UnknownCase, chosen
@@ -20,8 +19,6 @@ RUNS = [(case.name, profile) for case in ALL_CASES.values() for profile in case.
 RUNS_HERE = [(name, profile) for name, profile in RUNS if PROFILES[profile].modelled]
 
 AZURE = ("azure-standard", "azure-premium", "azure-flat")
-LATER = {"TXN-6"}
-"""MUST rows of these groups that await a mechanism nobody has yet: topics."""
 
 
 @pytest.mark.parametrize(("name", "profile"), RUNS_HERE)
@@ -71,12 +68,7 @@ def test_every_must_row_has_a_case(profile: str) -> None:
     wanted = {row.id for row in rows if row.group in groups and row.level is Level.MUST}
     had = {rule for case in ALL_CASES.values() if profile in case.profiles for rule in case.requirements}
     unseen = set() if PROFILES[profile].partitioned else {"KEY-1"}  # one partition cannot show it
-    assert wanted - had == (LATER | unseen) & wanted
-
-
-def test_rows_that_await_their_mechanism_have_no_screen_either() -> None:
-    checked = {requirement for screen in ALL for requirement in screen.requirements}
-    assert checked.isdisjoint(LATER)
+    assert wanted - had == unseen & wanted
 
 
 def test_a_case_that_finds_nothing_to_do_is_caught() -> None:

@@ -1,5 +1,5 @@
-"""Programs whose clients send to a topic and receive from its subscriptions. Cases: TOPIC-1 on the azure
-profiles."""
+"""Programs whose clients send to a topic, receive from its subscriptions, and change their rules. Cases:
+TOPIC-1 on the azure profiles, TOPIC-2 and TXN-6 on the partitioned ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any, Final
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import AZURE, message
+from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import ENV, SUBSCRIPTION, TOPICS
-from partq.model.profiles import SECOND
+from partq.model.profiles import DEFAULT_RULE, SECOND
+
+_ADDS: Final = TOPICS
+_REMOVES: Final = "remove_rule"
 
 _RULES: Final = (
     (("all", "true"), ("none", "false")),
@@ -93,7 +96,41 @@ def _outlasted(draft: Draft) -> None:
     _settle(draft, client, first)
 
 
+_FILTERS: Final = ("true", "true", "false", "session_id=k1", "partition_key=k2", "partition_key=k1")
+
+
+def _rule(draft: Draft, add: bool) -> dict[str, str]:
+    name = ("red", "blue", DEFAULT_RULE)[draft.source.below(3)]
+    if not add:
+        return {"name": name}
+    return {"name": name, "filter": _FILTERS[draft.source.below(len(_FILTERS))]}
+
+
+def _change(draft: Draft, client: str, **more: Any) -> None:
+    add = bool(draft.source.below(3))
+    _ask(draft, client, _ADDS if add else _REMOVES, _outlet(draft), rule=_rule(draft, add), **more)
+
+
+def _ruled(draft: Draft) -> None:
+    """A rule is added or removed, and something is sent."""
+    _change(draft, draft.client())
+    phrases.send(draft)
+    if draft.chance(2):
+        _look(draft)
+
+
+def _ruled_together(draft: Draft) -> None:
+    """The same inside a transaction."""
+    client = draft.client()
+    draft.add(client, "begin")
+    _change(draft, client, txn=True)
+    draft.add(client, "commit" if draft.chance(2) else "rollback")
+    phrases.send(draft)
+
+
 PHRASES: Final[Phrases] = {
+    "ruled": _ruled,
+    "ruled_together": _ruled_together,
     "receive_copy": _from_one,
     "take_copy": _take,
     "settle_copy": _later,
@@ -108,7 +145,7 @@ THEME: Final = Theme(
     rule="TOPIC-1",
     weights=weighed(
         "send 22, batch 6, receive_copy 22, take_copy 6, settle_copy 10, look_at_copies 10, each_copy 8, "
-        "copy_outlasted 3, advance 3, front_end 1, kill 1, mortal 1"
+        "copy_outlasted 3, ruled 8, ruled_together 3, advance 3, front_end 1, kill 1, mortal 1"
     ),
     choices={"subscriptions": _RULES},
     needs=TOPICS,
@@ -173,3 +210,46 @@ def _restarted() -> Steps:
     yield _of("right", do.take("c2", 2))
     yield _of("right", do.take("c2", 2))
     yield _of("left", do.take("c2", 2))
+
+
+def _add(name: str, rule: str, proc: str = "c1", **more: Any) -> Step:
+    return _of("a", Step(proc, _ADDS, {"rule": {"name": name, "filter": rule}, **more}))
+
+
+def _remove(name: str, proc: str = "c1", **more: Any) -> Step:
+    return _of("a", Step(proc, _REMOVES, {"rule": {"name": name}, **more}))
+
+
+@CASES.case("topic-rules-change", PARTITIONED, "TOPIC-2", subscriptions=(("a", "false"), ("b", "true")))
+def _changed() -> Steps:
+    """A rule that is added matches what is sent from then on, and one that is removed does not."""
+    yield do.send("c1", message("m1", "k"))
+    yield _add("keyed", "partition_key=k")
+    yield do.send("c1", message("m2", "k"))
+    yield do.send("c1", message("m3", "other"))
+    yield _add("all", "true")
+    yield do.send("c1", message("m4", "other"))
+    yield _remove("all")
+    yield _remove(DEFAULT_RULE)
+    yield do.send("c1", message("m5", "other"))
+    yield do.send("c1", message("m6", "k"))
+    yield _remove("keyed")
+    yield do.send("c1", message("m7", "k"))
+    for name in ("a", "b"):
+        yield from (_of(name, do.take("c2", 7)) for _ in range(3))
+        yield _of(name, do.peek("c2", start="start"))
+
+
+@CASES.case("topic-rules-in-transaction", PARTITIONED, "TXN-6", subscriptions=(("a", "true"),))
+def _in_transaction() -> Steps:
+    """A change of rules in a transaction is refused, and changes nothing."""
+    yield do.begin("c1")
+    yield _add("none", "false", txn=True)
+    yield _remove(DEFAULT_RULE, txn=True)
+    yield do.rollback("c1")
+    yield do.send("c1", message("m1", "k"))
+    yield do.begin("c1")
+    yield _remove(DEFAULT_RULE, txn=True)
+    yield do.commit("c1")
+    yield do.send("c1", message("m2", "k"))
+    yield from (_of("a", do.take("c2", 2)) for _ in range(2))

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.history import Record
+from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import whole_of
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import OPS, TOPICS
+from partq.model.operations import OPS, TOPICS, Outcome
+from partq.model.profiles import RULE, Entity, requirements_of
 
-_SENDS: Final = frozenset({"send", "send_batch"})
+_FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
 
 
 def _followed(records: Records, skew: int) -> Records:
@@ -37,24 +38,48 @@ def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
     if op.fault and "partition" in op.args:
         return "which partitions of a subscription go down with one of its topic is not known"
-    if "txn" in record.args:
+    if "txn" in record.args and (record.lock_tokens or "messages" in record.args):
         return "transactions of topics are not modelled"
+    if "rule" in record.args and (why := _unknown_rule(record)):
+        return why
     if any(message.scheduled_at is not None for message in record.args.get("messages", ())):
         return "scheduled messages of topics are not modelled"
-    if record.is_env or op.link or record.lock_tokens or record.op in _SENDS or whole_of(record.entity):
+    if record.is_env or op.link or record.lock_tokens or record.op in _FOLLOWED or whole_of(record.entity):
         return None
     return f"the operation {record.op} on a topic is not modelled"
 
 
+def _unknown_rule(record: Record) -> str | None:
+    """Why it is not known what a change of rules asks for, if so."""
+    rule, wanted = record.args["rule"], {"name", "filter"} if record.op == TOPICS else {"name"}
+    if rule.keys() != wanted or not all(isinstance(value, str) for value in rule.values()):
+        return "a rule is added by its name and its filter, and removed by its name"
+    if record.op == TOPICS and not RULE.fullmatch(rule["filter"]):
+        return f"the filter {rule['filter']!r} is not modelled"
+    return None
+
+
+def _compared(header: Header, entity: Entity, records: Records) -> Records:
+    """The records. Raises `Ambiguous` where a transaction changes rules, if no rule forbids that."""
+    changes = (record for record in records if "rule" in record.args and "txn" in record.args)
+    silent = "TXN-6" not in requirements_of(header.profile)
+    if silent and any(record.outcome != Outcome.ERROR for record in changes):
+        raise Ambiguous("rules that a transaction changes are not modelled where the profile allows that")
+    return records
+
+
 USE: Final = Use(
-    uses=lambda record: False,
+    uses=lambda record: "rule" in record.args,
     rule="TOPIC-1",
     what="topics",
     matters=lambda record, end: False,
     chosen=lambda entity: bool(entity.subscriptions),
     alone=True,
+    asked=True,
     whole=True,
     tells_apart=_followed,
+    compared=_compared,
+    spreads=frozenset({"TXN-6"}),
 )
 
 
@@ -65,4 +90,16 @@ def _copies(facts: Facts) -> int:
     return sum(id in facts.origins for id in {*facts.received, *facts.peeked})
 
 
-EXERCISED: Final[Mapping[str, Exercise]] = {"TOPIC-1": Exercise(_copies, ("receive", TOPICS), judged=True)}
+def _changes(facts: Facts, in_txn: bool) -> int:
+    """Each change of a subscription's rules that was answered, in a transaction or not."""
+    if not facts.entity.subscriptions or not whole_of(facts.name):
+        return 0
+    found = (record for record in facts.records if "rule" in record.args)
+    return sum(("txn" in one.args) is in_txn and one.outcome != Outcome.UNKNOWN for one in found)
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "TOPIC-1": Exercise(_copies, ("receive", TOPICS), judged=True),
+    "TOPIC-2": Exercise(lambda facts: _changes(facts, in_txn=False), (TOPICS,), judged=True),
+    "TXN-6": Exercise(lambda facts: _changes(facts, in_txn=True), (TOPICS, "begin"), judged=True),
+}

@@ -1,11 +1,16 @@
-"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1)."""
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1), and in changing their rules
+(TOPIC-2, TXN-6)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ...clock import Steps
+from ...frontend import FrontEnd
+from ...network import Connection
 from ...store import Content
 from ...topics import Copies
+from ..forms import before
 from ..registry import defect
 
 
@@ -22,3 +27,17 @@ class LongQueuesMissCopies(Copies):
 def every_rule_but_false_matches(self: Copies, rule: str) -> bool:
     """A rule that asks for a property matches every message."""
     return rule != "false"
+
+
+@defect("TOPIC-2", "drop_rule", before, profile="azure-standard")
+def removing_one_rule_removes_all(self: FrontEnd) -> None:
+    """Removing a rule removes the others, too."""
+    self.broker.filters.clear()
+
+
+@defect("TXN-6", "remove_rule", profile="azure-premium")
+def rules_removed_in_transactions(
+    self: FrontEnd, connection: Connection, rule: Mapping[str, str]
+) -> Steps[None]:
+    """A rule is removed in a transaction, too."""
+    yield from FrontEnd.remove_rule(self, connection, rule, None)
