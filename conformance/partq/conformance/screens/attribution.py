@@ -77,7 +77,10 @@ def key_rule(facts: Facts) -> str:
 def enlisted_only(facts: Facts, record: Record) -> bool:
     """Whether the request was only enlisted in a transaction: not certainly committed, nothing of it seen.
     That it had to be refused may still come to light at the commit."""
-    if "txn" not in record.args or facts.txns[record.args["txn"]].committed_by is not None:
+    if "txn" not in record.args:
+        return False
+    txn = facts.txns[record.args["txn"]]
+    if txn.committed_by is not None and not txn.reused:
         return False
     return not any(facts.saw(message.id) for message in record.args["messages"])
 
