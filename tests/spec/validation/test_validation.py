@@ -555,6 +555,20 @@ def test_the_broker_moves_as_what_is_shown_later_needs() -> None:
     assert found == [Status.ACCEPTED] * len(lawful) + [Status.REJECTED] * len(wrong)
 
 
+def test_sends_that_make_no_difference_are_taken_in_one_order() -> None:
+    needs_tlc()
+    later = [
+        did("send", sent=(Sent(id, key),))._replace(call=10, ret=20) for id, key in (("a", "k"), ("b", "q"))
+    ]
+    shown = receive(show("b", 1, lock="x")), receive(show("a", 1, lock="y", partition=8))
+    apart = recording(*later, *(one._replace(call=30, ret=40) for one in shown))
+    swapped = receive(show("b", 1, lock="x"), show("a", 2, lock="y"))._replace(call=30, ret=40)
+    together = recording(*later, swapped)  # of one partition: the second was stored first
+    found = validate([apart, together], locate=False)
+
+    assert [one.status for one in found] == [Status.ACCEPTED, Status.ACCEPTED]
+
+
 def test_a_fault_in_the_specification_rejects_a_lawful_history() -> None:
     needs_tlc()
     found = validate([LAWFUL], overrides={"Advance": "BugAdvanceByTwo"})

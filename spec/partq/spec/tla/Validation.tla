@@ -502,6 +502,24 @@ PriorDone(h, n, done) == LET prior == T.steps[h].prior
 Chosen(n, done) == IF n > Len(T.order) THEN { 0 }
                    ELSE { h \in T.window[n] \ done : PriorDone(h, n, done) }
 
+\* Two sends that come to the same in either order: no numbers are shown, or they are of
+\* two keys in two partitions.
+Swaps(h, g) ==
+    LET A == T.steps[h]
+        B == T.steps[g]
+    IN /\ A.op = "send" /\ B.op = "send"
+       /\ \/ HasFlows
+          \/ /\ ~A.keyless /\ ~B.keyless
+             /\ NoPartition \notin { Place(A.m).part, Place(B.m).part }
+             /\ Place(A.m).part # Place(B.m).part
+
+\* Such are taken in the order of their numbers: this one might have come before the step
+\* that is done.
+OutOfOrder(h, next) ==
+    /\ h < E.head /\ h \in T.window[at] /\ PriorDone(h, at, ahead)
+    /\ T.optional[next] = T.optional[at]
+    /\ Swaps(h, E.head)
+
 MovesOn ==
     /\ IF E.then # 0
        THEN aim' = E.then /\ UNCHANGED << at, ahead >>
@@ -509,7 +527,7 @@ MovesOn ==
                 next == Beyond1(at, done)
             IN /\ at' = next
                /\ ahead' = done \ { T.order[n] : n \in at .. next - 1 }
-               /\ aim' \in Chosen(next, ahead')
+               /\ aim' \in { h \in Chosen(next, ahead') : h = 0 \/ ~OutOfOrder(h, next) }
     /\ excuse' \in ExcusesOf(aim')
     /\ spent' = (spent \/ (excuse /\ ~FreeExcuse))
     /\ shaky' = IF E.op = "kill" THEN Clients
