@@ -84,9 +84,9 @@ def needs_a_session_once(self: FrontEnd, txn: str, content: Content) -> str | No
 
 
 @defect("TXN-4", "check_session")
-def any_session_after_a_settlement(self: FrontEnd, txn: Transaction, send: Send) -> None:
-    """A transaction that settles may send to all sessions of its partition."""
-    if not txn.settlements:
+def batch_of_a_second_session(self: FrontEnd, txn: Transaction, send: Send) -> None:
+    """A transaction may send batches to all sessions of its partition."""
+    if len(send.contents) < 2:
         FrontEnd.check_session(self, txn, send)
 
 
