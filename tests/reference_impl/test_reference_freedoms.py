@@ -418,6 +418,24 @@ def skip_down(world: World) -> Steps[bool]:
 # Transactions.
 
 
+@scene(transaction_timeout=5 * SECOND)
+def time_from_begin(world: World) -> Steps[bool]:
+    yield from world.begin()
+    yield from world.sleep(4 * SECOND)
+    yield from keyed(world, "a", txn="t")
+    yield from world.sleep(4 * SECOND)
+    return outcome((yield from world.commit())) == "not_found"
+
+
+@scene(max_transaction_messages=1)
+def count_settled(world: World) -> Steps[bool]:
+    yield from keyed(world, "a")
+    token = only((yield from world.receive())).lock
+    yield from world.begin()
+    yield from world.settle("complete", token, txn="t")
+    return outcome((yield from keyed(world, "b", txn="t"))) == "quota"
+
+
 @scene()
 def commit_lag(world: World) -> Steps[bool]:
     yield from world.begin()

@@ -182,3 +182,16 @@ def test_an_idle_transaction_is_rolled_back_after_its_time(idle: int, ended: str
         return [outcome(answer), ids((yield from world.receive(9, timeout=0)))]
 
     assert world.do(scene()) == [ended, ["a"] if ended == "ok" else []]
+
+
+def test_a_transaction_takes_so_many_messages_and_no_more() -> None:
+    world = _world(max_transaction_messages=2)
+
+    def scene() -> Steps[list[object]]:
+        yield from world.begin()
+        log: list[object] = []
+        for name in ("a", "b", "c"):
+            log.append(outcome((yield from world.send(_k(name), txn="t"))))
+        return [*log, outcome((yield from world.commit())), ids((yield from world.receive(9)))]
+
+    assert world.do(scene()) == ["ok", "ok", "quota", "ok", ["a", "b"]]

@@ -78,6 +78,9 @@ class Action(NamedTuple):
     ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
     to be compared, by argument. ``state``: of an assignment; or the state of a session that is set, or that
     the answer shows. ``settings``: those that an update asks for. ``rule``: the one to be changed.
+    ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction, nor a fault
+    met that. ``taken``: so many messages were asked for in its transaction by then, at the most, with its
+    own.
     """
 
     op: str
@@ -106,6 +109,8 @@ class Action(NamedTuple):
     told: tuple[tuple[str, Any], ...] = ()
     settings: tuple[tuple[str, Any], ...] = ()
     rule: tuple[tuple[str, Any], ...] = ()
+    idle: int = 0
+    taken: int = 0
     slack: int = 0
     early: int = 0
     calm: bool = False

@@ -20,9 +20,6 @@ SECOND: Final = 1_000_000_000
 SEND_TIMEOUT: Final = 60 * SECOND
 """How long a send without a ``timeout`` waits (the vendor's advice, ROUTE-6)."""
 
-MAX_IDLE: Final = 120 * SECOND
-"""The time without an operation after which the broker rolls a transaction back (TXN-9)."""
-
 RECEIVE_TIMEOUT: Final = SECOND
 """How long a receive without a ``timeout`` waits."""
 
@@ -43,6 +40,8 @@ class Entity:
     ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
     ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
     "false", or "FIELD=VALUE" with one of `CORRELATED`. A subscription's own settings have itself alone.
+    A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
+    ``max_transaction_messages`` (TXN-9).
 
     Raises `InvalidEntity`.
     """
@@ -59,6 +58,8 @@ class Entity:
     requires_session: bool = False
     max_message_size: int | None = None
     subscriptions: tuple[tuple[str, str], ...] = ()
+    transaction_timeout: int = 120 * SECOND
+    max_transaction_messages: int = 100
 
     def __post_init__(self) -> None:
         self._check_subscriptions()
@@ -111,6 +112,8 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "peek_cap": (1, 2**31, True),
     "max_delivery_count": (1, 2**31, False),
     "max_message_size": (1, 2**31, True),
+    "transaction_timeout": (1, 2**62, False),
+    "max_transaction_messages": (1, 2**31, False),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
@@ -126,6 +129,10 @@ RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+", re.DOTALL)
 
 ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 """The settings that are true or false."""
+
+
+SELDOM_CHOSEN: Final = ("transaction_timeout", "max_transaction_messages")
+"""The settings that most brokers have as they are."""
 
 
 class Divergence(NamedTuple):

@@ -233,8 +233,7 @@ class Txn(NamedTuple):
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
     ``cancels``: (partition, message) of what is scheduled and to be cancelled.
     ``tainted``: the broker may refuse to commit it; ``doomed``: it has to; ``outlived``: a message that it
-    settles was delivered again. ``used``: the instant of the last operation that was accepted in it (without
-    a clock 0)."""
+    settles was delivered again. ``begun``: the instant of its begin (without a clock 0)."""
 
     name: str
     proc: str
@@ -247,7 +246,7 @@ class Txn(NamedTuple):
     tainted: bool = False
     doomed: bool = False
     outlived: bool = False
-    used: int = 0
+    begun: int = 0
 
 
 class Sent(NamedTuple):

@@ -22,6 +22,7 @@ from .flowend import FlowEnd
 from .flows import Assignments
 from .freedoms import taken
 from .frontend import FrontEnd
+from .limits import Limits
 from .management import Accounts
 from .network import Connection
 from .partition import Partition
@@ -60,6 +61,7 @@ class Parts:
     copies: type[Copies] = Copies
     sessions: type[SessionLocks] = SessionLocks
     accounts: type[Accounts] = Accounts
+    limits: type[Limits] = Limits
     session_states: type[SessionStates] = SessionStates
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
@@ -86,6 +88,7 @@ class Broker(Core):
         self.timetable = parts.timetable(self)
         self.sessions = parts.sessions(self)
         self.accounts = parts.accounts(self)
+        self.limits = parts.limits(self)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)

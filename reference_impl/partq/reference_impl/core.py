@@ -31,9 +31,6 @@ PASSING: Final = ("unavailable", "timeout", "internal")
 MOST_LAG: Final = 2_000_000_000
 """ns within which the messages of a commit become visible."""
 
-MAX_IDLE: Final = 120_000_000_000
-"""ns for which a transaction may be idle until it is rolled back (TXN-9)."""
-
 
 class Volatile(Protocol):
     """A front end as a fault sees it: messages that it holds locked, by token, and can lose."""
@@ -63,6 +60,7 @@ class Core:
     lifetimes: Lifetimes
     sessions: Any
     accounts: Any
+    limits: Any
 
     def __init__(
         self,
@@ -213,7 +211,7 @@ class Core:
     def end_idle(self) -> None:
         """Roll back the transactions that were idle for too long (TXN-9)."""
         for name, txn in list(self.transactions.items()):
-            if self.clock.now - txn.used > MAX_IDLE:
+            if self.limits.is_over(txn):
                 txn.rollback()
                 del self.transactions[name]
 

@@ -132,6 +132,12 @@ class Freedoms:
     commit_settled: float = often(0.5)
     """TXN-5: a commit is done although what it was to complete is completed already. (Else: refused.)"""
 
+    time_from_begin: float = later(0.5)
+    """TXN-9: the time limit of a transaction runs from its beginning, too."""
+
+    count_settled: float = later(0.5)
+    """TXN-9: what a transaction settles and cancels counts as messages of it."""
+
     # Sessions.
 
     close_parted: float = later(0.5)

@@ -254,7 +254,7 @@ class FrontEnd(Managing, Ruling):
         if name in broker.transactions:
             raise Refused("invalid_operation", "a transaction of that name is open")
         early = taken(broker.free.number_early, self.clock.random)
-        broker.transactions[name] = Transaction(name, early, self.clock.now)
+        broker.transactions[name] = Transaction(name, early, self.clock.now, self.clock.now)
         yield HOP
 
     def commit(self, name: str) -> Steps[None]:

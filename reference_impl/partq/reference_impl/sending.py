@@ -199,6 +199,7 @@ class Sending:
         yield HOP
         self.broker.check_open(txn)
         self.broker.check_up(partition)
+        self.broker.limits.check_room(txn, contents)
         txn.partition = partition
         if txn.key is None:
             txn.key = key

@@ -62,6 +62,8 @@ class Config:
     ``requires_session``: every message belongs to a session.
     ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
     ``subscriptions``: (name, rule) of each; with some it is a topic.
+    ``transaction_timeout``: after being idle for so long a transaction is rolled back;
+    ``max_transaction_messages``: the most that are sent in one.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -92,6 +94,8 @@ class Config:
     requires_session: bool = False
     max_message_size: int | None = None
     subscriptions: tuple[tuple[str, str], ...] = ()
+    transaction_timeout: int = 120 * SECOND
+    max_transaction_messages: int = 100
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -13,12 +13,13 @@ from .store import Content, Holder, Stored
 class Transaction:
     """One open transaction. ``partition``: where it sends to, from its first send on; ``settles_in``: where
     it settles, mostly the same one. ``sends`` get their numbers at the commit, what is ``hidden`` has them
-    already: what is sent while it ``numbers_early``. ``cancels``: scheduled messages. ``used``: when it was
-    last used, ns."""
+    already: what is sent while it ``numbers_early``. ``cancels``: scheduled messages. ``begun``,
+    ``used``: when it was opened, and last used, ns."""
 
     name: str
     numbers_early: bool = False
     used: int = 0
+    begun: int = 0
     key: str | None = None
     partition: Holder | None = None
     settles_in: Holder | None = None

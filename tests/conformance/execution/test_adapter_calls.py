@@ -1,16 +1,18 @@
-"""What a third-party client's answers about sessions become in a history, and which are refused."""
+"""What a third-party broker answers becomes in a history, or is refused: of sessions, and of its settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from partq.conformance.adapters.protocol import Client, Rejected
-from partq.conformance.execution.adapter_calls import operate
+from partq.conformance.adapters.protocol import Broker, Client, Rejected
+from partq.conformance.execution.adapter_calls import open_queue, operate
 from partq.model.messages import Delivery, Session, SessionState
 from partq.model.operations import Outcome
+from partq.model.profiles import SECOND, Entity
 
 END = 30_000_000_000
 
@@ -107,3 +109,19 @@ def test_a_refusal_is_a_definite_no() -> None:
         lambda: Sessions(Rejected("session_locked")), "accept_session", {"session_id": "s"}, lambda: 0
     )
     assert (result.outcome, result.error) == (Outcome.ERROR, "session_locked")
+
+
+@pytest.mark.parametrize(
+    ("heeds", "answers", "timeout"),
+    [((), None, 120), ((), 5, 120), ((), 60, 60), (("transaction_timeout",), None, 5)],
+)
+def test_a_setting_that_few_brokers_know_is_theirs_if_they_say_so(
+    heeds: tuple[str, ...], answers: int | None, timeout: int
+) -> None:
+    class Opened(Broker):
+        def open(self, entity: Entity) -> Entity | None:
+            return None if answers is None else replace(entity, transaction_timeout=answers * SECOND)
+
+    broker, asked = Opened(), Entity(transaction_timeout=5 * SECOND, lock_duration=7)
+    broker.heeds = frozenset(heeds)  # type: ignore[misc]  # one class for all of them
+    assert open_queue(broker, asked) == replace(asked, transaction_timeout=timeout * SECOND)

@@ -236,6 +236,8 @@ class Broker:
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
     as the programs would have it.
+    ``heeds``: those settings of `SELDOM_CHOSEN` that `open` heeds. Of the others the queue is taken to have
+    the usual ones, unless it answers otherwise.
     """
 
     profile: str = ""
@@ -244,6 +246,7 @@ class Broker:
     skew_ns: int = 0
     shares: ClassVar[Shares] = Shares.EVERYTHING
     lock_duration: ClassVar[int | None] = 5 * SECOND
+    heeds: ClassVar[frozenset[str]] = frozenset()
     hung: bool = False
     """Set by the runner: a call on it did not return, so that it is not used for another program."""
     now: Callable[[], int] = staticmethod(clock)

@@ -32,6 +32,7 @@ from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SUBSCRIPTION, SW
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
     SECOND,
+    SELDOM_CHOSEN,
     SEND_TIMEOUT,
     Entity,
     OrderDomain,
@@ -340,6 +341,7 @@ class LiveReference(Broker):
 
     client_class: ClassVar[type[Client]] = LiveClient
     shares: ClassVar[Shares] = Shares.NOTHING
+    heeds = frozenset(SELDOM_CHOSEN)
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile

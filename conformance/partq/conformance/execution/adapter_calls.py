@@ -23,7 +23,7 @@ from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, r
 from partq.conformance.workload.operations.record import Args, answered
 from partq.model.messages import Delivery, Overview, Session, SessionState
 from partq.model.operations import ERRORS, OPS, Outcome
-from partq.model.profiles import SECOND, Entity
+from partq.model.profiles import SECOND, SELDOM_CHOSEN, Entity
 
 T = TypeVar("T")
 
@@ -106,7 +106,14 @@ def open_queue(broker: Broker, asked: Entity) -> Entity | Unreachable:
     skew: object = broker.skew_ns
     if type(skew) is not int or skew < 0:
         return Unreachable(f"{name}.skew_ns is {skew!r}, which is no number of ns")
-    return asked if answer is None else answer
+    return _as_heeded(broker, asked, asked if answer is None else answer)
+
+
+def _as_heeded(broker: Broker, asked: Entity, answer: Entity) -> Entity:
+    """The settings that the queue has, of which `open` may have passed over those that few brokers know."""
+    passed = (name for name in SELDOM_CHOSEN if name not in broker.heeds)
+    usual = {n: getattr(Entity(), n) for n in passed if getattr(answer, n) == getattr(asked, n)}
+    return replace(answer, **usual)
 
 
 def says_empty(broker: Broker) -> bool | None:

@@ -19,7 +19,7 @@ from partq.conformance.oracle.judge import NOT_MODELLED, OVER_BUDGET, SECONDS, J
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.search import Tell, untold
-from partq.conformance.oracle.uses import has_excerpts
+from partq.conformance.oracle.uses import compared, has_excerpts
 
 SHORT: Final = 300
 """Records of the longest history that is judged without excerpts."""
@@ -134,8 +134,9 @@ def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[Hist
 def _by_entity(history: History) -> Iterator[Cuts]:
     everything = ByEntity(history)
     for name in everything.components:
-        if has_excerpts(entity_of(history.header, name)):
-            yield Cuts(History(history.header, everything.tied(name)))
+        entity = entity_of(history.header, name)
+        if has_excerpts(entity):
+            yield Cuts(History(history.header, compared(history.header, entity, everything.tied(name))))
 
 
 def _near_first(sets: Sequence[Ids], near: Ids) -> Iterable[Ids]:

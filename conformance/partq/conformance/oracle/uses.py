@@ -27,8 +27,8 @@ class Use(NamedTuple):
     there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
     different clients may differ by so many ns; raises `Ambiguous`. ``compared``: the records of a history,
-    without what their answers say that nothing can be held against. ``open``: why nothing is known of what
-    such a record does, if so."""
+    without what their answers say that nothing can be held against, and with what others tell of them.
+    ``open``: why nothing is known of what such a record does, if so."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -76,11 +76,18 @@ def has_excerpts(entity: Entity) -> bool:
 def told_apart(header: Header, entity: Entity, records: Records) -> Records:
     """The records with names of their own for messages that what the entity chooses may confuse, and with
     those answers alone that are to be compared. Raises `Ambiguous`."""
+    records = compared(header, entity, records)
+    for one in uses().values():
+        if one.chosen(entity):
+            records = one.tells_apart(records, header.skew_ns)
+    return records
+
+
+def compared(header: Header, entity: Entity, records: Records) -> Records:
+    """The records with those answers alone that are to be compared."""
     for one in uses().values():
         if any(map(one.uses, records)):
             records = one.compared(header, entity, records)
-        if one.chosen(entity):
-            records = one.tells_apart(records, header.skew_ns)
     return records
 
 

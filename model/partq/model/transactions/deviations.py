@@ -18,6 +18,7 @@ from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
 from ..state import LATE, NARROWLY, Entry, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
+from .limits import idled, is_overdue, lasts
 from .membership import Place
 from .norm import (
     Steps,
@@ -27,7 +28,6 @@ from .norm import (
     ended,
     enlisted_locks,
     fits,
-    idled,
     is_second,
     is_unfit,
     may_be_enlisted,
@@ -74,7 +74,24 @@ def refused_and_stored(state: State, action: Action, seen: Observed | None) -> S
 
 @beyond(ended, "TXN-10")
 def done_outside(state: State, action: Action, seen: Observed | None) -> Steps:
-    """In a transaction that is over what is asked is done outside of it, or not at all."""
+    """In a transaction that is over what is asked is done outside of it, or not at all. (Where its time ended
+    it is TXN-9 that is broken.)"""
+    if lasts(state, action):
+        yield from _outside(state, action, seen)
+
+
+@beyond(commit, "TXN-9", broken=True)
+@beyond(rollback, "TXN-9", broken=True)
+@beyond(send, "TXN-9", broken=True)
+@beyond(settle, "TXN-9", broken=True)
+def done_outside_in_the_end(state: State, action: Action, seen: Observed | None) -> Steps:
+    """The same after a transaction was rolled back, as it was idle for too long."""
+    txn = transaction(state, action.txn)
+    if txn is not None and is_overdue(state, action):
+        yield from _outside(rolled_back(state, txn), action, seen)
+
+
+def _outside(state: State, action: Action, seen: Observed | None) -> Steps:
     yield OK, withheld(state, _shown(action, seen))
     places = held_of(held(state, action))
     if action.locks and len(places) == len(action.locks):

@@ -17,7 +17,6 @@ from ..clauses import clause, guard, point
 from ..edits import put, with_txn
 from ..messages import Delivery
 from ..operations import DELIVERIES, SETTLEMENTS, UNAVAILABLE, Outcome
-from ..profiles import MAX_IDLE, SECOND
 from ..routing.norm import failed, hints_of, in_order, key_of, of_send, placements, refusals, rejected
 from ..scheduling import norm as scheduling
 from ..sequencing.entering import kept, reserved
@@ -25,6 +24,7 @@ from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Lock, Pending, State, Txn, find_number, is_up, key_partition, transaction
 from .commits import rolled_back, sent, settled
+from .limits import fullness, has_room, idled
 from .membership import Place, may_bar, may_take
 
 Steps = Iterator[tuple[Answer, State]]
@@ -41,21 +41,8 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
     elif action.txn is None or transaction(state, action.txn) is not None:
         yield failure(INVALID), state
     else:
-        yield OK, with_txn(state, action.txn, _used(state, Txn(action.txn, action.proc)))
-
-
-def idled(state: State, action: Action) -> State:
-    """The state in which every transaction that may have been idle for too long may be rolled back.
-    Not a TXN-9 clause: rollback is optional."""
-    oldest = state.now + action.slack - MAX_IDLE
-    if state.cfg.untimed or all(txn.tainted or txn.used > oldest for txn in state.txns):
-        return state
-    return state._replace(txns=tuple(t._replace(tainted=t.tainted or t.used <= oldest) for t in state.txns))
-
-
-def _used(state: State, txn: Txn) -> Txn:
-    """The transaction after an operation in it. To the second before: what differs by less is one state."""
-    return txn if state.cfg.untimed else txn._replace(used=state.now // SECOND * SECOND)
+        begun = 0 if state.cfg.untimed else state.now - action.early
+        yield OK, with_txn(state, action.txn, Txn(action.txn, action.proc, begun=begun))
 
 
 @point("TXN-10")
@@ -89,6 +76,8 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
         or may_bar(state, txn, action.messages)
     ):
         yield failure(INVALID), refused
+    if anywhere and (full := fullness(state, txn, action)):
+        yield failure(full), refused
     yield from _answered(state, txn, action, seen)
 
 
@@ -97,7 +86,8 @@ def _answered(state: State, txn: Txn, action: Action, seen: Observed | None) -> 
     if seen is None or seen.status == Outcome.ERROR:
         for answer, after in rejected(state, action):
             yield answer, tainted(after, txn)
-    if (seen is None or seen.status == Outcome.OK) and may_take(state, txn, action):
+    ok = seen is None or seen.status == Outcome.OK
+    if ok and has_room(state, txn, action) and may_take(state, txn, action):
         for after in _enlisted(state, txn, action, seen):
             yield OK, after
 
@@ -182,7 +172,7 @@ def _pending(
         for n, hint in (*known, *others)
         for message in (action.messages[n],)
     )
-    return with_txn(state, txn.name, _used(state, txn)._replace(sends=txn.sends + sends))
+    return with_txn(state, txn.name, txn._replace(sends=txn.sends + sends))
 
 
 @point("TXN-5", "TXN-7", "RCV-2", "RCV-6", "RCV-8")
@@ -194,7 +184,7 @@ def settle(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ended(state, action, seen)
         return
     state, places = settling(state, txn, action, seen)
-    kinds = _settle_refusals(state, txn, action, places)
+    kinds = _settle_refusals(state, txn, action, places) | fullness(state, txn, action)
     if kinds:
         yield failure(kinds), tainted(state, txn)
     for place in places if seen is not None and seen.status == Outcome.ERROR else ():
@@ -277,7 +267,7 @@ def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) 
         held = entry._replace(lock=lock._replace(txn=txn.name, shaken=False), upsets=0)
         state = put(state, p, index, held)
     first = places[0][0] if txn.locks_in is None else txn.locks_in
-    return with_txn(state, txn.name, _used(state, txn)._replace(locks_in=first, settles=tuple(settles)))
+    return with_txn(state, txn.name, txn._replace(locks_in=first, settles=tuple(settles)))
 
 
 @point("TXN-5", "TXN-10")
@@ -291,6 +281,7 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     place = scheduling.waiting(state, action)
     kinds = scheduling.refusals(state, place, action) | (BROKEN_TXN if txn.tainted else frozenset())
+    kinds |= fullness(state, txn, action)
     elsewhere = {txn.part, txn.locks_in, *(p for p, _ in txn.cancels)} - {None}
     if place is not None and (elsewhere - {place[0]} or may_bar(state, txn, (), (place,))):
         kinds |= INVALID
@@ -298,7 +289,7 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
         yield failure(kinds), tainted(state, txn)
     if place is not None:
         cancels = (*txn.cancels, *((place[0], id) for id in action.about))
-        yield OK, with_txn(state, txn.name, _used(state, txn)._replace(cancels=cancels))
+        yield OK, with_txn(state, txn.name, txn._replace(cancels=cancels))
 
 
 @point("TXN-5", "ROUTE-5")

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from ..clock import Steps
 from ..faults import Faults
 from ..frontend import FrontEnd, Peek
+from ..limits import Limits
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..sending import Send
 from ..settings import SECOND
 from ..settling import Settlement
-from ..store import Stored
+from ..store import Content, Stored
 from ..transactions import Transaction
 from .families import Ending, Misrouting, Straying, after, changed, complete, noted, on_refusal, store_sent
 from .forms import Frame, amid, answering, before, then
@@ -307,3 +308,52 @@ class SettlesAfterTheEnd(Ending):
     """A settlement in a transaction that is over is done as if it were in none."""
 
     LOOSE = ("settle",)
+
+
+@defect("TXN-9", "is_over")
+def idle_for_ever(self: Limits) -> bool:
+    """A transaction is never rolled back for being idle."""
+    return False
+
+
+@defect("TXN-9", "idle", answering, profile="azure-flat")
+def twice_as_patient(self: Limits, found: int) -> int:
+    """A transaction may be idle for twice as long."""
+    return found // 2
+
+
+@defect("TXN-9", "is_over", answering, profile="azure-standard")
+def settlements_keep_it_open(self: Limits, txn: Transaction, found: bool) -> bool:
+    """A transaction that has settled something is not rolled back for being idle."""
+    return found and not txn.settlements
+
+
+@defect("TXN-9", "is_over", answering, profile="azure-flat")
+def idle_only_before_its_first_send(self: Limits, txn: Transaction, found: bool) -> bool:
+    """A transaction that has sent something is not rolled back for being idle."""
+    return found and not txn.contents()
+
+
+@defect("TXN-9", "check_room")
+def any_number_in_a_transaction(self: Limits) -> None:
+    """A transaction takes any number of messages."""
+
+
+@defect("TXN-9", "weight", profile="azure-flat")
+def batch_counts_as_one(self: Limits, contents: Sequence[Content]) -> int:
+    """A batch counts as one message of its transaction."""
+    return 1
+
+
+@defect("TXN-9", "sent", answering, profile="azure-standard")
+def one_more_in_a_transaction(self: Limits, found: int) -> int:
+    """A transaction takes one message more than its limit."""
+    return found - 1
+
+
+@defect("TXN-9", "check_room")
+def limit_refuses_once(self: Limits, txn: Transaction, contents: Sequence[Content]) -> None:
+    """After one send was refused for the limit, the transaction takes any number of messages."""
+    if not noted(self)[txn.name]:
+        with on_refusal("quota", lambda: noted(self).update((txn.name,))):
+            Limits.check_room(self, txn, contents)

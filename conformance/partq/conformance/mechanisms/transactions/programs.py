@@ -1,13 +1,93 @@
-"""Cases. Transactions: TXN on the azure profiles."""
+"""Programs whose transactions come to their limits of time and number (TXN-9). Cases: TXN on the azure
+profiles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, HELD, PARTITIONED, message, partitions
+from partq.conformance.workload.phrases import Draft
 from partq.conformance.workload.program import Step
+from partq.conformance.workload.weights import Theme, weighed
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
+
+_TIMEOUT: Final = 5 * SECOND
+_MOST: Final = 4
+"""The limits of transactions in these programs."""
+
+
+def _wait(draft: Draft) -> None:
+    """Mostly for longer than a transaction may be idle."""
+    draft.add(ENV, "advance", by=(2, 4, 6, 6, 8)[draft.source.below(5)] * SECOND)
+
+
+def _end(draft: Draft, client: str) -> None:
+    """The end of a transaction, now and then asked for twice, and what is seen of it."""
+    for _ in range(1 + draft.chance(6)):
+        draft.add(client, "rollback" if draft.chance(4) else "commit")
+    phrases.browse(draft)
+
+
+def _idle(draft: Draft) -> None:
+    """A transaction that is left alone, between its operations or before its end."""
+    client, key = draft.client(), draft.key()
+    draft.add(client, "begin")
+    for _ in range(draft.source.below(3)):
+        phrases.send_in(draft, client, key)
+        if draft.chance(2):
+            _wait(draft)
+    _wait(draft)
+    if draft.chance(3):
+        phrases.send_in(draft, client, key)
+    _end(draft, client)
+
+
+def _idle_settlement(draft: Draft) -> None:
+    """A transaction that settles, and is left alone; its locks may be used again."""
+    client = draft.client()
+    phrases.send(draft)
+    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.add(client, "begin")
+    draft.add(client, "complete" if draft.source.below(3) else "abandon", pick=[0], txn=True)
+    _wait(draft)
+    _end(draft, client)
+    draft.add(client, "complete", pick=[0])
+
+
+def _crowd(draft: Draft) -> None:
+    """More messages in a transaction than it takes, or nearly so many."""
+    client, key = draft.client(), draft.key()
+    draft.add(client, "begin")
+    if draft.chance(4):
+        draft.add(client, "complete", pick=[0], txn=True)
+    for _ in range(_MOST - 1 + draft.source.below(3)):
+        phrases.send_in(draft, client, key)
+    _end(draft, client)
+
+
+PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+    "transaction_idle": _idle,
+    "transaction_idle_settlement": _idle_settlement,
+    "transaction_crowd": _crowd,
+}
+"""Every phrase of these by its name."""
+
+THEME: Final = Theme(
+    "transaction-limits",
+    rule="TXN-9",
+    weights=weighed(
+        "transaction_idle 20, transaction_idle_settlement 10, transaction_crowd 14, send 10, transaction 10, "
+        "settle_transaction 4, long_transaction 4, receive 8, complete 4, peek 3, advance 2, cut_off 2, "
+        "outage 2, front_end 1, kill 1"
+    ),
+    settings={"transaction_timeout": _TIMEOUT, "max_transaction_messages": _MOST},
+    one_in=12,
+)
 
 
 def _enlisted(id: str, key: str | None = "a", proc: str = "c1") -> Step:
@@ -187,3 +267,30 @@ def _over() -> Steps:
         ]
         steps += [do.in_ended(do.commit("c1")), do.in_ended(do.rollback("c1"))]
     return [*steps, do.complete("c1", 0), do.peek("c2", start="start")]
+
+
+@CASES.case("idle-transaction", AZURE, "TXN-9", lock_duration=HELD, transaction_timeout=_TIMEOUT)
+def _too_late() -> Steps:
+    """A transaction that is idle beyond its time limit is rolled back, and nothing of it is done.
+    One that sends and settles, asked for a send and a commit then; another one that is used in time."""
+    yield from [do.send("c2", message("held", "a")), do.receive("c1")]
+    yield from [do.begin("c1"), _enlisted("never"), do.complete("c1", 0, txn=True)]
+    yield from [do.begin("c2"), _enlisted("used", proc="c2"), do.pass_time(_TIMEOUT - SECOND)]
+    yield from [_enlisted("in time", proc="c2"), do.pass_time(2 * SECOND), _enlisted("too late")]
+    yield from [do.commit("c1"), do.commit("c2"), do.in_ended(do.commit("c1")), do.complete("c1", 0)]
+    yield do.begin("c1")
+    yield from [_enlisted("nor this"), do.pass_time(_TIMEOUT + SECOND), do.rollback("c1")]
+    yield from [do.peek("c3", start="start"), do.receive("c3", 9)]
+
+
+@CASES.case("crowded-transaction", AZURE, "TXN-9", max_transaction_messages=_MOST)
+def _too_many() -> Steps:
+    """A transaction takes no more messages than its limit says.
+    One by one, and a batch that goes beyond it; what was accepted before is committed."""
+    for batch in (False, True):
+        name = "batch" if batch else "single"
+        yield do.begin("c1")
+        yield from [_enlisted(f"{name} {n}") for n in range(_MOST - batch)]
+        more = [message(f"{name} more {n}", "a") for n in range(1 + batch)]
+        yield from [do.send("c1", *more, txn=True), do.commit("c1"), do.peek("c2", start="start")]
+    yield do.receive("c3", 20)

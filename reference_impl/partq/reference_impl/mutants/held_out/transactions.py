@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ...faults import Faults
 from ...frontend import FrontEnd
+from ...limits import Limits
 from ...partition import Partition
 from ...rules import PartitionedRules
 from ...sending import Send
 from ...settling import Settlement
-from ...store import Stored
+from ...store import Content, Stored
 from ...transactions import Transaction
 from ..families import Ending, Straying, last_end, on_refusal, store_sent
 from ..forms import Frame, amid, answering, before
@@ -124,3 +125,29 @@ class SettlementAfterTheEndForgotten(Ending):
     """A settlement in a transaction that was committed or rolled back is answered, and forgotten."""
 
     REQUEST = ("settle",)
+
+
+@defect("TXN-9", "idle")
+def any_transaction_keeps_all_open(self: Limits) -> int:
+    """What is asked for in one transaction restarts the time of all."""
+    return self.clock.now - max(txn.used for txn in self.broker.transactions.values())
+
+
+@defect("TXN-9", "is_over", answering, profile="azure-flat")
+def last_open_transaction_stays(self: Limits, found: bool) -> bool:
+    """A transaction is not rolled back for being idle while no other one is open."""
+    return found and len(self.broker.transactions) > 1
+
+
+@defect("TXN-9", "check_room", profile="azure-standard")
+def batches_checked_by_themselves(self: Limits, txn: Transaction, contents: Sequence[Content]) -> None:
+    """A batch is held against the limit without what its transaction sent before."""
+    if len(contents) == 1:
+        Limits.check_room(self, txn, contents)
+
+
+@defect("TXN-9", "check_room")
+def no_limit_beside_a_settlement(self: Limits, txn: Transaction, contents: Sequence[Content]) -> None:
+    """A transaction that settles takes any number of messages."""
+    if not txn.settlements:
+        Limits.check_room(self, txn, contents)
