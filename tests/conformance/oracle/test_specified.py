@@ -26,7 +26,13 @@ PROFILES = ("azure-premium", "azure-standard", "azure-flat", "solace")
 PHRASES = 8
 HISTORIES = 12
 LIMITS = Limits(states=3_000)
-UNSPECIFIED = {"duplicates", "sessions", "management", *(theme.name for theme in MEETINGS)}
+UNSPECIFIED = {
+    "duplicates",
+    "sessions",
+    "management",
+    "transaction-limits",
+    *(theme.name for theme in MEETINGS),
+}
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))
 """Recorded with RabbitMQ 3.10.8 by the project's adapter: generated programs on classic and quorum queues."""
 

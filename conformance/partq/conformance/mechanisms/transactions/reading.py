@@ -17,7 +17,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import OPS, Outcome
-from partq.model.profiles import Entity, requirements_of
+from partq.model.profiles import SELDOM_CHOSEN, Entity, requirements_of
 
 Records = tuple[Record, ...]
 
@@ -66,8 +66,9 @@ def _size(record: Record) -> int:
 USE: Final = Use(
     uses=lambda record: True,  # TXN-8 is about what is sent outside, too
     rule="TXN-5",
-    what="transactions",
+    what="limits of transactions",
     matters=lambda record, end: False,
+    chosen=lambda entity: any(getattr(entity, name) != getattr(Entity(), name) for name in SELDOM_CHOSEN),
     compared=_compared,
 )
 
