@@ -120,7 +120,8 @@ def load() -> None:
 def of(rule: str) -> list[Callable[..., Any]]:
     """The deviations of a rule, besides where its guards do not hold."""
     load()
-    return [one.function for departures in _registry.values() for one in departures if rule in one.rules]
+    named = (one for departures in _registry.values() for one in departures if rule in one.rules)
+    return [*dict.fromkeys(one.function for one in named)]
 
 
 _in_force: Final[dict[tuple[str, frozenset[str]], Mapping[Norm, Norm]]] = {}
