@@ -126,7 +126,7 @@ BugMayLockFirst(m) == MayLockIn(m, { "ready" }) /\ msg[m].part = 1
 BugInOrder(m) == TRUE
 
 \* Keeps no order in a partition that is down, out of which it delivers all the same (RCV-12).
-BugMayLockDown(m) == /\ msg[m].at = "ready" /\ running
+BugMayLockDown(m) == /\ msg[m].at = "ready" /\ running /\ Alive(m)
                      /\ up[msg[m].part] => InOrder(m)
                      /\ msg[m].count < MaxTries
 
