@@ -99,7 +99,8 @@ def test_the_hash_seed_of_the_process_does_not_matter() -> None:
 @pytest.mark.parametrize("name", PROFILES)
 def test_histories_are_well_formed_and_drained(name: str) -> None:
     for seed in range(60):
-        history = _simulate(_program(name, seed))
+        program = _program(name, seed)
+        history = _simulate(program)
         records = history.records
         assert [record.i for record in records] == sorted({record.i for record in records})
         instants = [record.call for record in records]
@@ -112,7 +113,8 @@ def test_histories_are_well_formed_and_drained(name: str) -> None:
             if record.proc != ENV:
                 assert record.call > ends.get(record.proc, -1)
                 ends[record.proc] = record.ret
-        assert records[-1].op == "drained"
+        kept = program.entity.requires_session and any(step.op == "defer" for step in program.steps)
+        assert kept or records[-1].op == "drained"  # what is deferred in a session cannot be received
 
 
 @pytest.mark.parametrize("name", PROFILES)

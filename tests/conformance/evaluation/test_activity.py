@@ -217,7 +217,7 @@ def test_what_takes_locks_does_not_apply_to_a_broker_without() -> None:
 
 def test_what_is_required_can_be_met_without_what_does_not_apply() -> None:
     def met(verdicts: Verdicts) -> bool:
-        return not required({"azure-premium": verdicts}, False, ["13%"])
+        return not required({"azure-premium": verdicts}, False, ["12%"])
 
     assert not met(check_history(history(Unnumbered.shows, "azure-premium")))
     assert met(run_suite(Unnumbered(), "azure-premium", (), 3, 1).verdicts)
