@@ -87,7 +87,8 @@ def shows_elsewhere(
 def shows_any_of_them(
     told: State | None, state: State, p: int, shown: list[Delivery], action: Action
 ) -> State | None:
-    """Any messages from the starting point on are shown, in any order, whatever number was asked for."""
+    """Any messages from the starting point on, or, where PEEK-5 is broken too, from anywhere, are shown, in any
+    order, whatever number was asked for."""
     once = _once(state, p, shown)
     if (
         told is not None
@@ -98,8 +99,8 @@ def shows_any_of_them(
     log = state.parts[p].log
     places = {entry.id: index for index, entry in enumerate(log) if VISIBLE[entry.status]}
     chosen = [places[seen.id] for seen in once]
-    if action.from_seq is None:
-        if state.breaks("PEEK-5") or min(log[index].number for index in chosen) < starts(state, p, action)[0]:
+    if action.from_seq is None and not state.breaks("PEEK-5"):
+        if min(log[index].number for index in chosen) < starts(state, p, action)[0]:
             return None
     return revealed(state, p, once, action, chosen, {})
 
