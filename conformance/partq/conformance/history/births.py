@@ -17,6 +17,7 @@ from msgspec import structs
 
 from partq.conformance.history.entities import settings_of
 from partq.conformance.history.record import Header, History, Record
+from partq.conformance.history.transactions import transactions_apart
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.operations import Outcome
 
@@ -46,7 +47,9 @@ class Shown(NamedTuple):
 
 
 def told_apart(history: History) -> History:
-    """The history in which each send of an ID has a name of its own, as far as what is shown tells."""
+    """The history in which each send of an ID has a name of its own, as far as what is shown tells, and each
+    transaction."""
+    history = transactions_apart(history)
     again = _sent_again(history)
     if not again:
         return history

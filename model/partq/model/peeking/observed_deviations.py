@@ -87,8 +87,8 @@ def shows_elsewhere(
 def shows_any_of_them(
     told: State | None, state: State, p: int, shown: list[Delivery], action: Action
 ) -> State | None:
-    """Any messages from the starting point on, or, where PEEK-5 is broken too, from anywhere, are shown, in any
-    order, whatever number was asked for."""
+    """Any messages from the starting point on, or with PEEK-5 broken from anywhere, are shown, in any order,
+    whatever number was asked for."""
     once = _once(state, p, shown)
     if (
         told is not None
