@@ -11,7 +11,7 @@ from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.long_histories import SHORT, judge_any
 from partq.conformance.workload.generator import generate
-from partq.conformance.workload.themes import NEEDS, THEMES
+from partq.conformance.workload.themes import ABOUT, THEMES
 
 SESSIONS = {"sessions": THEMES["sessions"]}
 
@@ -51,7 +51,7 @@ def test_a_long_history_is_not_rejected_by_its_excerpts() -> None:
 
 
 def test_a_broker_without_sessions_is_given_no_programs_about_them() -> None:
-    needs = NEEDS["sessions"]
+    needs = ABOUT["sessions"].needs
     drawn = [generate("azure-flat", seed, lacks=frozenset({needs})).entity for seed in range(60)]
     assert not any(entity.requires_session for entity in drawn)
     assert any(generate("azure-flat", seed).entity.requires_session for seed in range(60))

@@ -24,7 +24,8 @@ def test_a_mechanism_is_a_theme_where_its_rule_binds() -> None:
 def test_a_theme_that_takes_programs_leaves_the_others_what_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generator, "TAKING", {"new": 12})
+    about = {name: weights.Theme(name, "", {}) for name in "ab"}
+    monkeypatch.setattr(generator, "ABOUT", about | {"new": weights.Theme("new", "", {}, one_in=12)})
     names = ("a", "b", "b")
     before = [generator._theme(names, generator.Seeded(seed), seed) for seed in range(1200)]
     now = [generator._theme((*names, "new"), generator.Seeded(seed), seed) for seed in range(1200)]

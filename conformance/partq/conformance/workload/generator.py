@@ -18,17 +18,8 @@ from partq.conformance.workload.operations.table import is_offered
 from partq.conformance.workload.phrases import Draft, Source
 from partq.conformance.workload.program import Program
 from partq.conformance.workload.request_phrases import other_case
-from partq.conformance.workload.themes import (
-    CHOICES,
-    NEEDS,
-    PHRASES,
-    SETTINGS,
-    TAKING,
-    THEMES,
-    WEARS,
-    themes_of,
-)
-from partq.conformance.workload.weights import CAPPED, LENGTHS, Weights
+from partq.conformance.workload.themes import ABOUT, PHRASES, THEMES, themes_of
+from partq.conformance.workload.weights import CAPPED, LENGTHS, Theme, Weights
 from partq.model.operations import SWITCHED
 from partq.model.profiles import SECOND, Entity, Profile, profile
 
@@ -83,10 +74,11 @@ def generate(
     source = Seeded(seed) if source is None else source
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
-    names = [name for name in themes_of(family) if name in themes and NEEDS.get(name) not in lacks]
+    names = [name for name in themes_of(family) if name in themes and ABOUT[name].needs not in lacks]
     theme = _theme(names, source, seed)
-    chosen = {name: several[source.below(len(several))] for name, several in CHOICES.get(theme, {}).items()}
-    entity = replace(_entity(family, theme, source), **SETTINGS.get(theme, {}), **chosen)
+    about = ABOUT[theme]
+    chosen = {name: several[source.below(len(several))] for name, several in about.choices.items()}
+    entity = replace(_entity(family, about, source), **about.settings, **chosen)
     if length > LENGTHS[0]:
         entity = replace(entity, max_delivery_count=PATIENCE)
     if lock_duration is not None:
@@ -104,11 +96,11 @@ def generate(
 
 
 def _theme(names: Sequence[str], source: Source, seed: int) -> str:
-    """One of these. A theme that is `TAKING` programs gets its own first."""
+    """One of these. A theme that takes programs from others gets its own first."""
     for name in names:
-        if name in TAKING and Seeded(trace_seed(seed, name)).below(TAKING[name]) == 0:
+        if (one_in := ABOUT[name].one_in) and Seeded(trace_seed(seed, name)).below(one_in) == 0:
             return name
-    shared = [name for name in names if name not in TAKING] or names
+    shared = [name for name in names if not ABOUT[name].one_in] or names
     return shared[source.below(len(shared))]
 
 
@@ -121,15 +113,15 @@ def _keys(source: Source) -> tuple[str, ...]:
     return (*keys, "long " * 25 + "key") if unusual == 2 else keys
 
 
-def _entity(family: Profile, theme: str, source: Source) -> Entity:
+def _entity(family: Profile, theme: Theme, source: Source) -> Entity:
     counts = family.partitions or (2, 3, 4, 6)
     partitions = counts[source.below(len(counts))]
-    start = 2**family.counter_bits - 1 - source.below(4) if theme == "rollover" else None
+    start = 2**family.counter_bits - 1 - source.below(4) if theme.name == "rollover" else None
     if family.flows:
         delay = (0, 1, 5)[source.below(3)] * SECOND
         return Entity(partitions=partitions, rebalance_delay=delay)
-    cap = (None, 2, 5)[source.below(3)] if theme == CAPPED else None
-    tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme in WEARS else USUAL
+    cap = (None, 2, 5)[source.below(3)] if theme.name == CAPPED else None
+    tries = (USUAL, USUAL, 1, 2, 3)[source.below(5)] if theme.wears else USUAL
     return Entity(partitions=partitions, seq_start=start, peek_cap=cap, max_delivery_count=tries)
 
 
