@@ -7,7 +7,7 @@ Here `norm`, with its parts beside it, is conforming behaviour; `deviations`: ho
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from functools import cache
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final
@@ -59,11 +59,14 @@ def parts(package: str, part: str) -> dict[str, ModuleType]:
     }
 
 
-def _modules() -> Iterator[tuple[str, ModuleType]]:
-    for mechanism in MECHANISMS:
-        folder = f"{__package__}.{mechanism}"
-        for name in sorted(_inside(folder)):
-            yield name, importlib.import_module(f"{folder}.{name}")
+@cache
+def _modules() -> tuple[tuple[str, ModuleType], ...]:
+    """Their names and themselves; listing folders for each history would take a share of the judge's time."""
+    return tuple(
+        (name, importlib.import_module(f"{__package__}.{mechanism}.{name}"))
+        for mechanism in MECHANISMS
+        for name in sorted(_inside(f"{__package__}.{mechanism}"))
+    )
 
 
 def _inside(package: str) -> set[str]:
