@@ -68,3 +68,17 @@ def test_what_a_transaction_stores_is_numbered_when_it_is_committed() -> None:
     question = Reading(history(text, "azure-premium")).entities[0].question()
     first, _, joined, commit, last, _ = Guide(question.known(False)).guidance().estimates
     assert max(first, joined) < commit < last
+
+
+def test_a_connection_most_likely_ended_where_a_flow_of_it_is_gone() -> None:
+    lost = "p bind f\np receive 1 flow=f -> error connection_lost\n"
+    gone = "p receive 1 flow=f -> error not_found"
+    assert likely(lost + gone) == ("disconnect",)
+    assert likely(f"{lost}p receive 1 flow=f -> nothing") == ()
+    assert likely(f"{lost}env broker_kill\nenv broker_start\n{gone}") == ()
+    assert likely(f"{lost}p unbind f\n{gone}") == ()
+
+
+def likely(text: str) -> tuple[str, ...]:
+    question = Reading(history(text, "solace", partitions=2)).entities[0].question()
+    return tuple(question.effects[n].action.op for n in question.known(False).likely)

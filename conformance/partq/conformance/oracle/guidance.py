@@ -16,9 +16,9 @@ from partq.conformance.oracle.copies import copies_of
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
-from partq.conformance.oracle.roles import BINDS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
+from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.model.messages import message_id
-from partq.model.operations import Outcome
+from partq.model.operations import FOR_GOOD, Outcome
 from partq.model.routing.norm import key_of
 from partq.model.state import Config, position
 
@@ -63,6 +63,7 @@ class Known:
         sought = frozenset(effect.action.session_id for effect in effects if effect.action.next)
         self.roles = tuple(_role(effect, copied, sought) for effect in effects)
         self.held = held_messages(effects)
+        self.lost_flows = _lost_flows(effects) if cfg.profile.flows else ()
         self.likely = tuple(n for n, role in enumerate(self.roles) if role == OPTIONAL and self._happened(n))
         self.before = self._before(cfg.profile.flows)
         self.handoff = cfg.entity.max_handoff
@@ -76,10 +77,12 @@ class Known:
 
     def _happened(self, n: int) -> bool:
         """Whether an effect of unknown outcome most likely took place: messages came back that it may have
-        taken, or what it settles is not received again."""
+        taken, what it settles is not received again, or a flow is gone that its connection had."""
         effect = self.effects[n]
         if effect.missed:
             return True
+        if effect.action.op in CUTS:
+            return any(who == effect.action.proc and a < n < b for who, a, b in self.lost_flows)
         ids = [self.held.get(token) for token in effect.action.locks]
         shown = (self.effects[k] for id in ids for k in self.shows.get(id or "", ()))
         again = any(other.action.op in DELIVERS and other.call >= effect.call for other in shown)
@@ -221,6 +224,24 @@ def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
         if bound.get(effect.action.flow, kill.call) < kill.call < effect.call
     }
     return frozenset(kills.keys() - alive)
+
+
+def _lost_flows(effects: Sequence[Effect]) -> tuple[tuple[str, int, int], ...]:
+    """The clients of flows that are gone though neither was unbound nor a broker killed: each with the bind,
+    and with what was refused first."""
+    bound: dict[str, int] = {}
+    found: list[tuple[str, int, int]] = []
+    for n, effect in enumerate(effects):
+        flow, op, status = effect.action.flow, effect.action.op, effect.observed.status
+        if op == KILLS:
+            bound.clear()
+        elif op == BINDS and flow is not None and status == Outcome.OK:
+            bound[flow] = n
+        elif flow in bound and op == UNBINDS and status == Outcome.OK:
+            del bound[flow]
+        elif flow in bound and status == Outcome.ERROR and effect.observed.error in FOR_GOOD:
+            found.append((effect.action.proc, bound.pop(flow), n))
+    return tuple(found)
 
 
 def _homes(effects: Sequence[Effect], cfg: Config) -> tuple[tuple[int, ...], ...]:
