@@ -27,6 +27,10 @@ MET = {
         "p send m1 at=9s\nc receive 1 dead -> m1#1",
         {"dead letters × scheduling": 1},
     ),
+    "copied for a subscription": (
+        "p send_batch m1 ttl=9s, m2\nc receive 1 entity=Subscriptions/red -> m1#1",
+        {"batch × expiry": 2, "batch × topics": 1, "expiry × topics": 1},
+    ),
     "another message": ("p send m1 at=9s\np send m2 txn=t", {}),
     "a drain's": ("p send m1 at=9s\ndrain receive 1 dead -> m1#1", {}),
 }

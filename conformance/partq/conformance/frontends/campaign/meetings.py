@@ -14,7 +14,7 @@ from partq.conformance.history import History, Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import numbers_named
 from partq.conformance.oracle.uses import uses
-from partq.model.operations import DRAINER, ENV
+from partq.model.operations import DRAINER, ENV, SUBSCRIPTION
 from partq.model.profiles import requirements_of
 
 FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
@@ -27,9 +27,10 @@ FAULT: Final = "fault"
 MARKS: Final[Mapping[str, Callable[[Record], bool]]] = {
     "batch": lambda record: len(record.args.get("messages", ())) > 1,
     "dead letters": lambda record: is_dead_letters(record.entity),
+    "topics": lambda record: f"/{SUBSCRIPTION}" in record.entity,
     "transaction": lambda record: "txn" in record.args,
 }
-"""What is no mechanism of its own rules: whether a record makes use of it."""
+"""What a record makes use of by its entity or its arguments, and not by a mechanism's operation."""
 
 RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-5", SENT_TWICE: "DUP-1"}
 """Without which rule a profile has none of it."""
