@@ -32,6 +32,9 @@ MARKS: Final[Mapping[str, Callable[[Record], bool]]] = {
 }
 """What a record makes use of by its entity or its arguments, and not by a mechanism's operation."""
 
+OTHERWISE: Final = frozenset({"duplicates", "transactions"})
+"""The mechanisms that are told here by a mark: `SENT_TWICE`, and that of a transaction."""
+
 RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-5", SENT_TWICE: "DUP-1"}
 """Without which rule a profile has none of it."""
 
@@ -39,7 +42,7 @@ RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-
 def names(profile: str) -> tuple[str, ...]:
     """What may meet in a message of the profile, in alphabetical order."""
     rules = requirements_of(profile)
-    needs = {**{name: use.rule for name, use in uses().items() if name != "duplicates"}, **RULES}
+    needs = {**{name: use.rule for name, use in uses().items() if name not in OTHERWISE}, **RULES}
     return tuple(sorted(["batch", FAULT, *(name for name, rule in needs.items() if rule in rules)]))
 
 
@@ -84,4 +87,5 @@ def _marked(records: Iterable[Record]) -> Iterator[tuple[Iterable[str], set[str]
 
 @cache
 def _used() -> tuple[tuple[str, Callable[[Record], bool]], ...]:
-    return (*((name, use.uses) for name, use in uses().items()), *MARKS.items())
+    own = ((name, use.uses) for name, use in uses().items() if name not in OTHERWISE)
+    return (*own, *MARKS.items())
