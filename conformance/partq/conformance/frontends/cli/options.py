@@ -121,7 +121,7 @@ TraceExact = Annotated[
         min=0,
         max=100,
         help="Ask the judge about so many traces in 100, besides those that a screen suspects. With 100 a "
-        "campaign takes about 10 times as long.",
+        "campaign takes 3 to 6 times as long.",
     ),
 ]
 Wave = Annotated[
