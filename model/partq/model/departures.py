@@ -37,6 +37,7 @@ class Departure(NamedTuple):
 
 
 _registry: Final[dict[Norm, list[Departure]]] = {}
+_wheres: Final[dict[Where, None]] = {}
 
 
 def beyond(
@@ -65,6 +66,8 @@ def instead(
 
 
 def _add(norm: Norm, departure: Departure) -> None:
+    if departure.where is not None:
+        _wheres[departure.where] = None
     _registry.setdefault(norm.__wrapped__, []).append(departure)  # type: ignore[attr-defined]  # of a point
 
 
@@ -124,21 +127,21 @@ def of(rule: str) -> list[Callable[..., Any]]:
     return [*dict.fromkeys(one.function for one in named)]
 
 
-_in_force: Final[dict[tuple[str, frozenset[str]], Mapping[Norm, Norm]]] = {}
+_in_force: Final[dict[tuple[str, frozenset[str], tuple[bool, ...]], Mapping[Norm, Norm]]] = {}
 
 
 def in_force(cfg: Any) -> Mapping[Norm, Norm]:
     """The points with departures in this configuration (`state.Config`), and what to call instead."""
+    load()
     if isinstance(cfg.waived, Consulted):
         return _put_together(cfg, cfg.waived.spared, cfg.waived)
-    key = cfg.profile.name, cfg.waived
+    key = cfg.profile.name, cfg.waived, tuple(where(cfg) for where in _wheres)
     if key not in _in_force:
         _in_force[key] = _put_together(cfg, cfg.waived, None)
     return _in_force[key]
 
 
 def _put_together(cfg: Any, waived: frozenset[str], consulted: Consulted | None) -> Mapping[Norm, Norm]:
-    load()
     lifted = waived & cfg.binding
     found: dict[Norm, Norm] = {}
     for norm, departures in _registry.items():
