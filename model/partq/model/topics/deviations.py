@@ -12,7 +12,7 @@ from ..messages import Message
 from ..operations import ERRORS
 from ..settling.norm import Place, lost
 from ..state import Entry, State
-from .norm import Steps, Verdicts, change, changed, in_transaction, is_subscription, takes
+from .norm import Steps, Verdicts, change, changed, in_transaction, is_subscription, meant_by, takes
 
 
 @beyond(takes, "TOPIC-1", broken=True)
@@ -38,11 +38,12 @@ def unchanged(state: State, action: Action, seen: Observed | None) -> Steps:
     """A change is refused, has no effect, or removes the other rules."""
     yield failure(frozenset(ERRORS)), state
     yield OK, state
-    yield OK, changed(state._replace(rules=()), action)
+    yield OK, changed(state._replace(rules=()), action, ())
 
 
 @beyond(in_transaction, "TXN-6", where=is_subscription, broken=True)
 def changed_in_transaction(state: State, action: Action, seen: Observed | None) -> Steps:
     """A change in a transaction is accepted, with effect or without."""
-    yield OK, changed(state, action)
+    for meant in meant_by(state, action):
+        yield OK, changed(state, action, meant)
     yield OK, state

@@ -7,7 +7,7 @@ subscription's settings have its own rule alone (`Entity.outlet`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ..actions import OK, Action, Answer, Observed, failure
@@ -98,24 +98,27 @@ def change(state: State, action: Action, seen: Observed | None) -> Steps:
     if not is_subscription(state.cfg):
         yield failure(frozenset(ERRORS)), state
         return
-    yield OK, changed(state, action)
-    if has_rule(state, action) is (action.op == ADDS):
-        yield failure(frozenset(ERRORS)), state
+    for meant in meant_by(state, action):
+        yield OK, changed(state, action, meant)
+        if bool(meant) is (action.op == ADDS):
+            yield failure(frozenset(ERRORS)), state
 
 
 @clause("TOPIC-2")
-def changed(state: State, action: Action) -> State:
-    """The state after the change."""
-    told, rules = dict(action.rule), dict(rules_of(state))
-    rules.pop(told["name"], None)
+def changed(state: State, action: Action, meant: Sequence[str]) -> State:
+    """The state after the change, which replaces or removes the rules ``meant``."""
+    told = dict(action.rule)
+    rules = {name: rule for name, rule in rules_of(state) if name not in meant}
     if action.op == ADDS:
         rules[told["name"]] = told["filter"]
     return state._replace(rules=tuple(sorted(rules.items())))
 
 
-def has_rule(state: State, action: Action) -> bool:
-    """Whether the subscription has a rule of that name."""
-    return dict(action.rule)["name"] in dict(rules_of(state))
+def meant_by(state: State, action: Action) -> Iterable[tuple[str, ...]]:
+    """Which of the subscription's rules may have the name. Whether case matters no source settles."""
+    told, names = dict(action.rule)["name"], [name for name, _ in rules_of(state)]
+    alike = tuple(name for name in names if name.casefold() == told.casefold())
+    return dict.fromkeys((tuple(name for name in alike if name == told), alike))
 
 
 @point("TXN-6")
