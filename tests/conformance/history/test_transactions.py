@@ -9,6 +9,7 @@ from partq.conformance.history import History
 from partq.conformance.history.births import told_apart
 from partq.conformance.history.notation import history
 from partq.conformance.history.transactions import transactions_apart
+from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.screens.registry import ALL
 
 AGAIN = "p begin t\np send m1 txn=t\np {}\np begin t\np send m2 txn=t\np commit t\n"
@@ -18,10 +19,19 @@ def names(given: History) -> list[str | None]:
     return [record.args.get("txn") for record in given.records]
 
 
-@pytest.mark.parametrize("end", ["commit t", "rollback t", "commit t -> error not_found"])
+@pytest.mark.parametrize("end", ["commit t", "rollback t", "commit t -> error not_found", "send m3 txn=t"])
 def test_what_comes_after_it_was_begun_again_is_the_later_one_s(end: str) -> None:
     given = transactions_apart(history(AGAIN.format(end) + AGAIN.format(end), "azure-flat", partitions=1))
     assert names(given) == [name for name in ("t", "t~2", "t~3", "t~4") for _ in range(3)]
+
+
+def test_clients_that_count_from_1_each_have_transactions_of_their_own() -> None:
+    both = "p begin t\nq begin t\np send m1 key=a txn=t\nq send m2 key=b txn=t\np commit t\nq commit t\n"
+    given = history(both + "c receive 5 delete -> m1#1.0\nc receive 5 delete -> m2#2.0\nenv drained")
+    assert judge(given).status is Judged.REJECTED, "as one transaction"
+    apart = told_apart(given)
+    assert names(apart)[:6] == ["t", "t~2", "t", "t~2", "t", "t~2"]
+    assert judge(apart).status is Judged.ACCEPTED and not inspect(apart, ALL).doubts
 
 
 def test_a_name_that_is_taken_is_nobody_else_s() -> None:
@@ -33,7 +43,9 @@ def test_a_name_that_is_taken_is_nobody_else_s() -> None:
     "text",
     [
         pytest.param("p begin t\np send m1 txn=t\np begin t -> error unavailable\np commit t", id="refused"),
-        pytest.param("p begin t\np send m1 txn=t\np begin t\np send m2 txn=t\np commit t", id="not over"),
+        pytest.param(
+            "p begin t\nq send m1 txn=t\nc begin t\nq send m2 txn=t ...\nc begin t", id="of a third"
+        ),
         pytest.param(
             "p begin t @1-2\np commit t @3-4\np begin t @5-8\nq send m2 txn=t @6-7\np commit t @9-10",
             id="overlap",

@@ -1,8 +1,9 @@
 """Transactions of one name that was begun more than once: each gets a name of its own, ``t``, ``t~2`` …
 
-A client that counts from 1 after it started again gives several transactions one name. What was asked of a
-transaction certainly after it was begun again is the later one's; where that is not certain of something, the
-name is left as it is. Nothing here judges.
+Clients that count from 1 each, and one that starts again, give several transactions one name. What was asked
+of a transaction certainly after it was begun again is the later one's; where clients have some open at once,
+each client's requests are in its own. Where that is not certain of something, the name is left as it is.
+Nothing here judges.
 """
 
 from __future__ import annotations
@@ -37,17 +38,39 @@ def transactions_apart(history: History) -> History:
 
 def _names(name: str, records: Sequence[Record], taken: set[str]) -> list[str]:
     """What the transaction of each of these requests, which name it so, is called."""
-    begun = [record for record in records if record.op == "begin" and record.outcome == Outcome.OK]
-    if any(_overlap(one, other) for one in begun[1:] for other in records if other is not one):
+    begun, apart = [record for record in records if _begins(record)], _each_its_own(records)
+    if not apart and any(_overlap(one, other) for one in begun[1:] for other in records if other is not one):
         return [name] * len(records)
-    found, own, ended = list[str](), name, False
+    found, own = list[str](), dict[str, str]()
     for record in records:
-        if record.op == "begin" and record.outcome == Outcome.OK and ended:
-            own, ended = next(new for k in count(2) if (new := f"{name}~{k}") not in taken), False
-            taken.add(own)
-        ended = ended or record.op in ENDS
-        found.append(own)
+        client = record.proc if apart else ""
+        if _begins(record):
+            again = (new for k in count(2) if (new := f"{name}~{k}") not in taken)
+            own[client] = next(again) if own else name
+            taken.add(own[client])
+        found.append(own.get(client, name))
     return found
+
+
+def _begins(record: Record) -> bool:
+    """Whether a transaction certainly began."""
+    return record.op == "begin" and record.outcome == Outcome.OK
+
+
+def _each_its_own(records: Sequence[Record]) -> bool:
+    """Whether clients have transactions of one name at the same time, and each asks only in those that it
+    began."""
+    began, open_, at_once = set[str](), set[str](), False
+    for record in records:
+        if _begins(record):
+            at_once = at_once or bool(open_ - {record.proc})
+            began.add(record.proc)
+            open_.add(record.proc)
+        elif record.proc not in began:
+            return False
+        elif record.op in ENDS:
+            open_.discard(record.proc)
+    return at_once
 
 
 def _overlap(one: Record, other: Record) -> bool:
