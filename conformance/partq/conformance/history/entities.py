@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -16,11 +16,14 @@ from partq.model.profiles import Entity, profile
 DEAD_LETTERS: Final = "/$DeadLetterQueue"
 """What the name of a dead-letter queue ends with, behind that of its queue."""
 
-_SHARED: Final = frozenset(
-    name
-    for name, op in OPS.items()
-    if (op.env and name != DRAINED) or op.link or ("txn" in op.args and op.args["txn"].required)
+_OF_TRANSACTIONS: Final = frozenset(
+    name for name, op in OPS.items() if "txn" in op.args and op.args["txn"].required
 )
+"""What begins and ends a transaction."""
+
+_SHARED: Final = _OF_TRANSACTIONS | {
+    name for name, op in OPS.items() if (op.env and name != DRAINED) or op.link
+}
 """What a queue and its dead-letter queue share: faults and time, a client's connection, its transactions."""
 
 _TRANSFER: Final = "/$transfer/"
@@ -75,7 +78,8 @@ class ByEntity:
     sent to any. ``topics``: the entities that are topics. ``beside``: entity -> its dead-letter queue, where
     both are in the history: what moves from one to the other ties them. ``outlets``: entity -> the one whose
     settings say that what is sent there is received here. A settlement is its lock's entity's, and what
-    strikes the one of them strikes the others."""
+    strikes the one of them strikes the others. ``across``: each transaction of several entities, which share
+    its begin and its end, with these."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
@@ -83,27 +87,45 @@ class ByEntity:
         self.outlets = {
             f"{name}/{word}": name for name, one in history.header.entities.items() for word in one.outlets
         }
-        self.names = tuple(dict.fromkeys((*entities_of(history), *self.outlets)))
+        spelled = {name.lower(): name for name in self.outlets}
+        named = {name: spelled.get(name.lower(), name) for name in entities_of(history)}
+        self.names = tuple(dict.fromkeys((*named.values(), *self.outlets)))
         self.topics = topics_among(self.names)
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
         ends = ((whole_of(name), name) for name in self.names if is_dead_letters(name))
         self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
-        homes = _homes(history.records) if self.beside or self.outlets else {}
-        partners = self._partners()
-        for place, record in enumerate(history.records):
-            entity = record.entity
-            if homes:
-                entity = next((homes[token] for token in record.lock_tokens if token in homes), entity)
+        homes = _homes(history.records) if len(self.names) > 1 else {}
+        own = [next((homes[t] for t in r.lock_tokens if t in homes), r.entity) for r in history.records]
+        own = [named.get(entity, entity) for entity in own] if spelled else own
+        partners, self.across = self._partners(), self._across(own) if len(self.names) > 1 else {}
+        for place, (record, entity) in enumerate(zip(history.records, own, strict=True)):
             self._places.setdefault(entity, []).append(place)
-            for partner in partners.get(entity, ()) if record.op in _SHARED else ():
-                self._places.setdefault(partner, []).append(place)
+            shares = [*partners.get(entity, ())] if record.op in _SHARED else []
+            if record.op in _OF_TRANSACTIONS and entity:
+                shares += self.across.get(record.args["txn"], ())
+            for other in {*shares} - {entity}:
+                self._places.setdefault(other, []).append(place)
 
     @property
     def components(self) -> tuple[str, ...]:
         """The entities but for dead-letter queues that are tied to theirs, and for those with outlets."""
         apart = {*self.beside.values(), *self.outlets.values()}
         return tuple(name for name in self.names if name not in apart)
+
+    def _across(self, own: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Each transaction of several entities that are not asked about together, with these. ``own``: the
+        entity of each record."""
+        apart = {**self.outlets, **{dead: whole for whole, dead in self.beside.items()}}
+        found: dict[str, set[str]] = {}
+        for record, entity in zip(self.records, own, strict=True):
+            if "txn" in record.args and entity:
+                found.setdefault(record.args["txn"], set()).add(entity)
+        return {
+            txn: frozenset(names)
+            for txn, names in found.items()
+            if len({apart.get(name, name) for name in names}) > 1
+        }
 
     def _partners(self) -> dict[str, list[str]]:
         """By entity those that share with it what all of them share."""
@@ -154,13 +176,13 @@ class ByEntity:
 
 
 def _homes(records: Iterable[Record]) -> dict[str, str]:
-    """Of each lock that a receive gave the entity."""
-    return {
-        shown.lock: record.entity
-        for record in records
-        for shown in record.messages
-        if shown.lock is not None and OPS[record.op].delivers
-    }
+    """Of each lock that a receive of one entity alone gave that entity."""
+    givers: dict[str, set[str]] = {}
+    for record in records:
+        for shown in record.messages if OPS[record.op].delivers else ():
+            if shown.lock is not None:
+                givers.setdefault(shown.lock, set()).add(record.entity)
+    return {lock: next(iter(names)) for lock, names in givers.items() if len(names) == 1}
 
 
 def entity_of(header: Header, name: str) -> Entity:

@@ -1,0 +1,57 @@
+"""What belongs to which entity of a history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec import structs
+
+from partq.conformance.evaluation.decision import check_history
+from partq.conformance.history import History
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.verdict import Status
+
+
+def of_two(text: str, others: set[int], entity: str = "r") -> History:
+    """The history of the lines, of which these are another entity's."""
+    given = history(text)
+    records = tuple(structs.replace(r, entity=entity if r.i in others else r.entity) for r in given.records)
+    return replace(given, records=records)
+
+
+def violated(given: History) -> list[str]:
+    return [rule for rule, verdict in check_history(given).items() if verdict.status is Status.VIOLATED]
+
+
+ACROSS = """
+    p begin t
+    p send m1 key=a txn=t
+    env advance 90s
+    p send m2 key=a txn=t
+    env advance 90s
+    p {} t
+    c receive 2 delete -> m1#1.1
+    c receive 2 delete -> m2#1.1
+    env drained
+    env drained
+"""
+
+
+def test_a_transaction_of_two_entities_has_one_begin_and_one_end() -> None:
+    given = of_two(ACROSS.format("commit"), {3, 7, 9})
+    assert judge(given).status is Judged.UNKNOWN, "how long it was idle is not known of either alone"
+    assert not violated(given)
+    assert violated(of_two(ACROSS.format("rollback"), {3, 7, 9})) == ["TXN-5"], "screens see its end in both"
+
+
+def test_locks_of_one_name_are_settled_where_the_settlement_says() -> None:
+    text = "p send m1\np send m2\nc receive 1 -> m1#1.1 lock=l\nd receive 1 -> m2#1.1 lock=l\n"
+    given = of_two(text + "c complete l\nd complete l\nenv drained\nenv drained", {1, 3, 5, 7})
+    assert judge(given).status is Judged.ACCEPTED and not violated(given)
+
+
+def test_a_settlement_is_of_the_entity_that_gave_its_lock() -> None:
+    text = "p send m1\np send m2\nc receive 1 -> m1#1.1 lock=l\nc complete l\nd receive 1 delete -> m2#1.1\n"
+    given = of_two(text + "env drained\nenv drained", {1, 3, 4, 6})
+    assert judge(given).status is Judged.ACCEPTED and not violated(given)
