@@ -35,15 +35,23 @@ def gone_under_its_lock(state: State, place: Place, reach: int) -> Iterator[Stat
 
 @beyond(change, "TOPIC-2", where=is_subscription)
 def unchanged(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A change is refused, has no effect, or removes the other rules."""
+    """A change is refused, with effect or without, has no effect, or removes the other rules."""
     yield failure(frozenset(ERRORS)), state
+    yield from _done_all_the_same(state, action)
     yield OK, state
     yield OK, changed(state._replace(rules=()), action, ())
 
 
 @beyond(in_transaction, "TXN-6", where=is_subscription, broken=True)
 def changed_in_transaction(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A change in a transaction is accepted, with effect or without."""
+    """A change in a transaction is accepted, with effect or without, or takes effect though it is refused."""
+    yield from _done_all_the_same(state, action)
     for meant in meant_by(state, action):
         yield OK, changed(state, action, meant)
     yield OK, state
+
+
+def _done_all_the_same(state: State, action: Action) -> Steps:
+    """A change that is refused takes effect."""
+    for meant in meant_by(state, action):
+        yield failure(frozenset(ERRORS)), changed(state, action, meant)

@@ -79,7 +79,7 @@ USE: Final = Use(
     whole=True,
     tells_apart=_followed,
     compared=_compared,
-    spreads=frozenset({"TXN-6"}),
+    spreads=frozenset({"TOPIC-2", "TXN-6"}),
 )
 
 
