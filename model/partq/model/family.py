@@ -80,9 +80,10 @@ class Entity:
             raise InvalidEntity("subscriptions must be names with a rule each") from None
         for name, rule in rules.items():
             if not _NAME.fullmatch(str(name)):
-                raise InvalidEntity(f"subscriptions must have names without a slash: {name!r}")
+                raise InvalidEntity(f"subscriptions must have names, without slashes and spaces: {name!r}")
             if not RULE.fullmatch(str(rule)):
-                raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}")
+                known = f"true, false, FIELD=VALUE (of {', '.join(CORRELATED)})"
+                raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}; known: {known}")
         object.__setattr__(self, "subscriptions", tuple(sorted(rules.items())))
 
     @property

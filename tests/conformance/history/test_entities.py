@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from msgspec import structs
 
 from partq.conformance.evaluation.decision import check_history
@@ -55,3 +56,12 @@ def test_a_settlement_is_of_the_entity_that_gave_its_lock() -> None:
     text = "p send m1\np send m2\nc receive 1 -> m1#1.1 lock=l\nc complete l\nd receive 1 delete -> m2#1.1\n"
     given = of_two(text + "env drained\nenv drained", {1, 3, 4, 6})
     assert judge(given).status is Judged.ACCEPTED and not violated(given)
+
+
+@pytest.mark.parametrize("asked", ["b", "b/$DeadLetterQueue"])
+def test_a_subscription_that_the_topic_is_not_said_to_have_is_not_decided(asked: str) -> None:
+    text = f"p send m1\nc receive 1 entity=Subscriptions/{asked} -> error not_found\n"
+    given = history(
+        text + "d receive 1 delete entity=Subscriptions/a -> m1#1.1", subscriptions=(("a", "true"),)
+    )
+    assert judge(given).status is Judged.UNKNOWN and not violated(given)

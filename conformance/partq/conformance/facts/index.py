@@ -327,7 +327,8 @@ def facts_of(history: History) -> list[Facts]:
     sorted_ = ByEntity(history)
     if len(sorted_.names) == 1:
         return [Facts(history.header, sorted_.names[0], history.records)]
-    found = {name: Facts(history.header, name, sorted_.of(name)) for name in sorted_.names}
+    names = (name for name in sorted_.names if name not in sorted_.unlisted)
+    found = {name: Facts(history.header, name, sorted_.of(name)) for name in names}
     _relate(found, sorted_.topics)
     for name, other in sorted_.beside.items():
         found[name].unfollowed += [record for record in found[other].settlements if "txn" in record.args]

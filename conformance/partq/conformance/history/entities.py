@@ -79,7 +79,8 @@ class ByEntity:
     both are in the history: what moves from one to the other ties them. ``outlets``: entity -> the one whose
     settings say that what is sent there is received here. A settlement is its lock's entity's, and what
     strikes the one of them strikes the others. ``across``: each transaction of several entities, which share
-    its begin and its end, with these."""
+    its begin and its end, with these. ``unlisted``: subscriptions that their topic
+    is not said to have, and their dead-letter queues."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
@@ -88,11 +89,14 @@ class ByEntity:
             f"{name}/{word}": name for name, one in history.header.entities.items() for word in one.outlets
         }
         spelled = {name.lower(): name for name in self.outlets}
-        named = {name: spelled.get(name.lower(), name) for name in entities_of(history)}
+        spelled |= {name: name for name in self.outlets}
+        named = {name: spelled.get(name, spelled.get(name.lower(), name)) for name in entities_of(history)}
         self.names = tuple(dict.fromkeys((*named.values(), *self.outlets)))
         self.topics = topics_among(self.names)
+        self.unlisted = frozenset(filter(self._is_unlisted, self.names if self.outlets else ()))
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
-        ends = ((whole_of(name), name) for name in self.names if is_dead_letters(name))
+        listed = [name for name in self.names if name not in self.unlisted]
+        ends = ((whole_of(name), name) for name in listed if is_dead_letters(name))
         self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
         homes = _homes(history.records) if len(self.names) > 1 else {}
@@ -112,6 +116,13 @@ class ByEntity:
         """The entities but for dead-letter queues that are tied to theirs, and for those with outlets."""
         apart = {*self.beside.values(), *self.outlets.values()}
         return tuple(name for name in self.names if name not in apart)
+
+    def _is_unlisted(self, name: str) -> bool:
+        part = None if name in self.outlets else _PART.fullmatch(name)
+        if part is None:
+            return False
+        of_topic = part["subscription"] and part["whole"] in self.outlets.values()
+        return bool(of_topic) or self._is_unlisted(part["whole"])
 
     def _across(self, own: Sequence[str]) -> dict[str, frozenset[str]]:
         """Each transaction of several entities that are not asked about together, with these. ``own``: the

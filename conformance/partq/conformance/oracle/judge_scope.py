@@ -50,6 +50,8 @@ def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -
     """Why the entity's messages are of unknown origin, if they are."""
     if name in everything.topics:
         return "topics are not modelled"
+    if name in everything.unlisted:
+        return f"{name} is not among the subscriptions that its topic is said to have"
     if any(record.args.get("txn") in everything.across for record in mine):
         return "transactions of several entities are not modelled"
     own = {message.id for record in mine for message in record.args.get("messages", ())}
