@@ -279,6 +279,12 @@ CLOCK: Final = "advance"
 DRAINED: Final = "drained"
 """The event of the entity found empty, at the end of a program."""
 
+BEGINS: Final = "begin"
+"""What begins a transaction."""
+
+ENDS: Final = frozenset({"commit", "rollback"})
+"""What ends one."""
+
 LINK_LOST: Final = "disconnect"
 """The operation by which a client loses its connection."""
 

@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Final
 
 from msgspec import structs
 
 from partq.conformance.history.record import History, Record
-from partq.model.operations import Outcome
-
-ENDS: Final = frozenset({"commit", "rollback"})
+from partq.model.operations import BEGINS, ENDS, Outcome
 
 
 def transactions_apart(history: History) -> History:
@@ -54,7 +51,7 @@ def _names(name: str, records: Sequence[Record], taken: set[str]) -> list[str]:
 
 def _begins(record: Record) -> bool:
     """Whether a transaction certainly began."""
-    return record.op == "begin" and record.outcome == Outcome.OK
+    return record.op == BEGINS and record.outcome == Outcome.OK
 
 
 def _each_its_own(records: Sequence[Record]) -> bool:
