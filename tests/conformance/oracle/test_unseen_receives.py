@@ -51,3 +51,16 @@ def test_what_came_back_marked_was_taken_at_once_behind_what_came_before_it() ->
     )
     found = judge(given, seconds=60.0)
     assert found.status is Judged.ACCEPTED and found.visited <= len(given)
+
+
+def test_what_it_took_was_stored_in_the_order_in_which_it_came_back() -> None:
+    """With flows a message keeps its place, so that a batch of which nothing was seen is numbered at once."""
+    ids = ["m3", "m5", "m1", "m4", "m0", "m2"]
+    given = told(
+        "solace",
+        f"p bind f\nenv advance 60s\np send_batch {', '.join(f'{id} key=k' for id in sorted(ids))}\n"
+        f"p receive 6 flow=f -> unknown connection_lost\n{RESTART}p bind g\nenv advance 60s\n"
+        f"p receive 6 flow=g -> {', '.join(f'{id} redelivered=yes' for id in ids)}",
+    )
+    found = judge(given, seconds=60.0)
+    assert found.status is Judged.ACCEPTED and found.visited < 40

@@ -147,7 +147,7 @@ class Known:
         last: dict[int, int] = {}
         met: set[str] = set()
         for delivery in clues.deliveries:
-            if delivery.id not in met and not delivery.redelivered:
+            if delivery.id not in met:
                 met.add(delivery.id)
                 place, sender = chosen[delivery.group], self.senders[delivery.id]
                 if place in last and self.effects[last[place]].ret >= self.effects[sender].call:
