@@ -53,7 +53,7 @@ another one that is set aside (`held_out`)."""
 WITHOUT = {"REB-6", "REB-9", "REB-10", "REB-16"}
 """Rules of the model that need none yet."""
 
-TRACES = 1_000
+TRACES = 1_400
 """Programs within which every mutant has to be killed."""
 
 AFTER = 25

@@ -260,7 +260,7 @@ def never_dead_letters(self: Partition) -> bool:
     return False
 
 
-@defect("RCV-9", "renew", before, profile="azure-flat")
+@defect("RCV-9", "renew", before, profile="azure-flat", also=("RCV-2",))  # dead-lettered too soon: gone
 def renewals_counted(self: Partition, stored: Stored) -> None:
     """A renewal raises the delivery count by one, if it is below three."""
     stored.count += stored.count < FEW
