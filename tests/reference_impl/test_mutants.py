@@ -296,6 +296,7 @@ EXCUSED = {
     "flat-numbers-go-back": {"SEQ-7"},
     "expiry-renumbers": {"SEQ-4"},
     "enlisted-hidden": {"TXN-5"},
+    "renewals-counted": {"RCV-2"},
     "rollback-ends-locks": {"RCV-6"},
     "heir-ready-too-soon": {"REB-14"},
     "capped-peek-skips-the-rest": {"PEEK-1"},
