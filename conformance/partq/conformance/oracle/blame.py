@@ -19,7 +19,7 @@ from itertools import combinations, islice
 from typing import Final
 
 from partq.conformance.history import History
-from partq.conformance.oracle.indications import KINDS, contradicted
+from partq.conformance.oracle.indications import INDICATED, contradicted
 from partq.conformance.oracle.judge import SECONDS, Judged, Judgement, judge
 from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
@@ -171,7 +171,7 @@ class _Waived:
         those whose search of the whole gave up; last those that do not explain it."""
         if len(candidates) < 2:
             return [tuple(candidates)] if candidates else []
-        others = contradicted(self.whole.history) if not KINDS.keys().isdisjoint(candidates) else frozenset()
+        others = contradicted(self.whole.history) if not INDICATED.isdisjoint(candidates) else frozenset()
         doubts = {
             id: (self._of_the_whole(id, candidates), id in others, self._is_far_fetched(id))
             for id in candidates

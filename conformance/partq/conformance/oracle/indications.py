@@ -5,6 +5,8 @@ ID, not the partition key, another one in transactions, given up in an outage, m
 say where a message goes. But the first four speak of sends of one kind (`KINDS`). Where one of another kind
 is not where most of its key are, it is not they. What indicates ROUTE-1 is that its narrow form explains the
 history, which `blame` asks the model. Partitions have to be shown (with flows they are not).
+
+What is refused as of a further key in a partition (REB-18) is so only if there is another key.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Final, NamedTuple
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.effects import name_of
 from partq.conformance.oracle.roles import DOWN, OUTAGES, UP
+from partq.model.actions import INVALID
 from partq.model.messages import Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import profile
@@ -56,18 +59,36 @@ KINDS: Final[Mapping[str, Callable[[Send], bool]]] = {
 }
 """By requirement: the sends that it concerns."""
 
+INDICATED: Final = frozenset({*KINDS, "REB-18"})
+"""The requirements that messages may speak against."""
+
 
 def contradicted(history: History) -> frozenset[str]:
-    """The requirements of `KINDS` that are not what is broken where equal keys are in two partitions:
-    whichever of these is the key's, some sends to others are not of their kind."""
+    """The requirements of `INDICATED` that are not what is broken. Of `KINDS`, where equal keys are in two
+    partitions: whichever of these is the key's, some sends to others are not of their kind."""
     sends: dict[tuple[str, str], list[Send]] = {}
     for send in _sends(history):
         sends.setdefault(send.key, []).append(send)
-    return frozenset(
+    found = {
         id
         for id, is_of_kind in KINDS.items()
         if not all(_may_be_astray(of_one_key, is_of_kind) for of_one_key in sends.values())
-    )
+    }
+    return frozenset(found if _further_keys_alone(history) else {*found, "REB-18"})
+
+
+def _further_keys_alone(history: History) -> bool:
+    """Whether, whenever a message with a key was refused as invalid, another key was known."""
+    rule = profile(history.header.profile).key_rule
+    known: set[tuple[str, str]] = set()
+    for record in history.records:
+        keys = {effective_key(message, rule) for message in record.args.get("messages", ())} - {None}
+        mine = {(record.entity, str(key)) for key in keys}
+        if record.error in INVALID and len(known | mine) == 1:
+            return False
+        if record.outcome != Outcome.ERROR:
+            known |= mine
+    return True
 
 
 def _may_be_astray(sends: Sequence[Send], is_of_kind: Callable[[Send], bool]) -> bool:

@@ -12,6 +12,7 @@ from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting, effe
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from ..state import NARROWLY, Config, State, is_up, key_partition, range_of, up
 from .norm import (
+    REFUSED,
     Steps,
     accepted,
     candidates,
@@ -64,6 +65,13 @@ def mixed_batch_accepted(state: State, messages: tuple[Message, ...]) -> frozens
     """A batch of several keys is accepted."""
     several = state.cfg.profile.partitioned and len(_keys(state, messages)) > 1
     return frozenset({False}) if several else frozenset()
+
+
+@beyond(refusals, "REB-18", broken=True)
+def further_key_refused(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
+    """A partition takes no messages of a further key. Of a message that is refused only its key can tell."""
+    refused = any(len(m.properties) == 1 and key_of(state.cfg, m) is not None for m in messages)
+    return REFUSED if refused else frozenset()
 
 
 def _keys(state: State, messages: tuple[Message, ...]) -> Keys:

@@ -68,7 +68,7 @@ def weighs(function: Weigh) -> Weigh:
     return function
 
 
-@point("KEY-3", "KEY-5", "KEY-7")
+@point("KEY-3", "KEY-5", "KEY-7", "REB-18")
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
@@ -219,7 +219,7 @@ def hints_of(state: State, action: Action, seen: Observed | None) -> list[Delive
     return [shown.get(m.id) for m in action.messages]
 
 
-@clause("ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-6", "ROUTE-7", "ROUTE-9")
+@clause("ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-6", "ROUTE-7", "ROUTE-9", "REB-18")
 def placements(state: State, action: Action, hints: list[Delivery | None]) -> Iterator[Placed]:
     """Every way to distribute the messages: a known key goes to its partition, a new one and a keyless
     message to any partition that is up. The state after knows the new keys."""

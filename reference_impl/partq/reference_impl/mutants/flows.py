@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..clock import HOP, Steps
+from ..errors import Refused
 from ..flowend import FlowEnd
 from ..flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ..partition import Partition
-from ..store import Stored
+from ..store import Content, Stored
 from .families import Revealing, Sharing, changed, kept
 from .forms import Frame, amid, before, then
 from .registry import defect
@@ -184,6 +185,31 @@ def first_settlement_ends_handoff(self: Assignments, seat: Seat) -> None:
             self.end_handoff(seat)
 
     self.clock.spawn(end())
+
+
+@defect("REB-18", "admit", before, profile="solace")
+def one_key_in_a_partition(self: FlowEnd, contents: Sequence[Content]) -> None:
+    """While a partition has messages of one key, it takes none of another: they are refused as invalid."""
+    key_of = self.broker.rules.key_of
+    for key in map(key_of, contents):
+        found = self.broker.partition_for(key).store.live() if key is not None else ()
+        if not {key, None}.issuperset(key_of(stored.content) for stored in found):
+            raise Refused("invalid_operation", "the partition is another key's")
+
+
+@defect("REB-18", profile="solace")
+class AsManyKeysAsPartitions(FlowEnd):
+    """A queue knows as many keys as it has partitions: messages of any other are refused as invalid."""
+
+    _known = kept(dict[str, None])
+
+    def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
+        for key in map(self.broker.rules.key_of, contents):
+            if key is not None and key not in self._known:
+                if len(self._known) == len(self.partitions):
+                    raise Refused("invalid_operation", "every partition has a key")
+                self._known[key] = None
+        return FlowEnd.admit(self, contents, txn)
 
 
 @defect("RCV-2", "acknowledge", profile="solace")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import Refused
 from ...flowend import FlowEnd
 from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
 from ...partition import Partition
-from ...store import Stored
-from ..families import Revealing, Sharing
+from ...store import Content, Stored
+from ..families import Revealing, Sharing, kept
 from ..forms import before, then
 from ..registry import defect
 
@@ -99,3 +100,16 @@ def first_partition_can_be_chosen(self: FlowEnd, proc: str, name: str, partition
 def large_answers_show_partitions(self: Revealing, answer: Sequence[Any]) -> bool:
     """Messages of an answer of more than three say which partition they come from."""
     return len(answer) > LARGE
+
+
+@defect("REB-18", profile="solace")
+class FirstKeyOwnsItsPartition(FlowEnd):
+    """The first key that comes to a partition has it for itself; messages of others there are refused."""
+
+    _owners = kept(dict[Partition, str])
+
+    def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
+        for key in map(self.broker.rules.key_of, contents):
+            if key is not None and self._owners.setdefault(self.broker.partition_for(key), key) != key:
+                raise Refused("invalid_operation", "the partition has an owner")
+        return FlowEnd.admit(self, contents, txn)

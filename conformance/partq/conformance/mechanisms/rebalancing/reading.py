@@ -1,0 +1,28 @@
+"""What exercises the rules on flows that no screen looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.screens.protocol import Exercise
+from partq.model.operations import Outcome
+
+
+def _crowded(facts: Facts) -> int:
+    """Each answered message of a key beyond those that may have had a partition of their own."""
+    if not facts.profile.flows:
+        return 0
+    keys: set[str | None] = {None}
+    count = 0
+    for sent in facts.sends:
+        keys.add(sent.key)
+        crowded = sent.key is not None and len(keys) > facts.entity.partitions + 1
+        count += crowded and sent.record.outcome != Outcome.UNKNOWN
+    return count
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "REB-18": Exercise(_crowded, ("send",), judged=True),
+}
