@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
+CHUNK: Final = 25
+"""Traces after which a mutant that was killed among them is done with: most are killed by few."""
+
 TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
@@ -66,7 +69,8 @@ def mutants(
         opened(f"mutant:{name}")
     chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
     lanes = tuple(
-        Lane(f"mutant:{name}", mutant.profile, traces, until=mutant.breaks) for name, mutant in chosen.items()
+        Lane(f"mutant:{name}", mutant.profile, traces, mutant.breaks, CHUNK)
+        for name, mutant in chosen.items()
     )
     plan = Plan(lanes, seed, length, exact, TRACE_TIMEOUT)
     with done(plan, out, master, resume, wave, break_lock=break_lock) as campaign:
