@@ -42,6 +42,17 @@ def test_what_is_settled_while_a_handoff_is_told_of_may_have_been_waited_for() -
     assert clues(told_meanwhile).pauses == [(1, ("key b",))]
 
 
+def test_what_passes_on_before_a_handoff_ends_holds_nothing_unsettled() -> None:
+    passed_on = f"{PAUSED}env assignment 2 f unassigned\nenv assignment 2 g ready\n"
+    waited = f"{PAUSED}env advance 20s\nenv assignment 2 f unassigned\nenv assignment 2 g ready\n"
+    killed = f"{PAUSED}env broker_kill\nenv broker_start\nenv assignment 2 f unassigned\n"
+    settled = f"{PAUSED}c complete k\nenv assignment 2 f unassigned\nenv assignment 2 g ready\n"
+
+    assert clues(passed_on).likely == {"key a": 0b101, "key b": 0b101}
+    assert clues(waited).likely == clues(killed).likely == {"key a": 0b111, "key b": 0b111}
+    assert clues(settled).likely == {"key a": 0b101, "key b": 0b111}
+
+
 def test_what_is_delivered_first_does_not_wait_behind_what_is_older() -> None:
     lost = f"{TAKEN}c unbind f\nd bind g\nenv advance 20s\n"
     back = f"{TAKEN}c abandon l\nc receive 1 flow=f -> m1 lock=n\nc unbind f\nd bind g\nenv advance 20s\n"

@@ -34,15 +34,17 @@ class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
     is never shown, the positions to be tried, the likely one first; empty for any other. ``events``: of each
-    partition the assignment events, in their order; None where their order is not known. ``forgetful``: the
-    kills after which no flow from before them is heard of again. ``likely``: what may be left out, and most
-    likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token its message."""
+    partition the assignment events, in the order of their instants; ``unordered``: the partitions for which
+    that need not be their order. ``forgetful``: the kills after which no flow from before them is heard of
+    again. ``likely``: what may be left out, and most likely happened. ``handoff``: how long one may last,
+    ns. ``held``: of each lock token its message."""
 
     roles: tuple[int, ...]
     before: tuple[int, ...]
     estimates: tuple[int, ...]
     places: tuple[tuple[int, ...], ...]
-    events: Mapping[int, Sequence[int] | None]
+    events: Mapping[int, Sequence[int]]
+    unordered: frozenset[int]
     forgetful: frozenset[int]
     likely: tuple[int, ...]
     handoff: int
@@ -72,6 +74,7 @@ class Known:
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
         self.orderings += _copies_last(effects, copied)
         self.events = _events(effects, cfg)
+        self.unordered = frozenset(p for p, told in self.events.items() if not _apart(effects, told))
         self.forgetful = _forgetful(effects) if cfg.profile.flows else frozenset()
         self.first: dict[bool, tuple[Guidance, Mapping[str, int]]] = {}
 
@@ -122,13 +125,14 @@ class Known:
             places = tuple(self._places(effect, self.clues, chosen) for effect in self.effects)
             orderings = [*self._by_delivery(self.clues, chosen), *orderings]
         instants = reconciled(self.effects, estimates, orderings)
-        told = {p: told if hasty or _apart(self.effects, told) else None for p, told in self.events.items()}
+        unordered = frozenset[int]() if hasty else self.unordered
         return Guidance(
             self.roles,
             self.before,
             instants,
             places,
-            told,
+            self.events,
+            unordered,
             self.forgetful,
             likely,
             self.handoff,

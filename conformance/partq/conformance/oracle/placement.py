@@ -52,13 +52,14 @@ class Delivered(NamedTuple):
 
 class Owned(NamedTuple):
     """A partition may have been ready for a flow from ``since`` to ``until``, ns, and most likely was no
-    earlier than that was ``told``. ``direct``: it then passed to another flow without a pause."""
+    earlier than that was ``told``. ``settled``: until then whatever the flow had of it was settled, as it
+    passed on sooner than a handoff waits."""
 
     position: int
     since: int
     told: int
     until: int
-    direct: bool
+    settled: int
 
 
 class Clues(NamedTuple):
@@ -82,8 +83,9 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     masks = dict.fromkeys(groups.values(), (1 << len(cfg.names)) - 1)
     likely = dict(masks)
     told, ends = _told(effects, cfg), _settled_at(effects)
+    kills = [effect.call for effect in effects if effect.action.op == KILLS]
     if told:
-        owned = _ownership(told, cfg)
+        owned = _ownership(told, kills, cfg)
         untold = max(effect.call for effect in effects) - cfg.telling
         for delivery in deliveries:  # what changes after that need not be told of
             if delivery.received[1] >= untold:
@@ -96,8 +98,7 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     likely = {group: likely[group] or masks[group] for group in masks}
     if cfg.waived:
         masks = dict.fromkeys(masks, (1 << len(cfg.names)) - 1)
-    kills = [effect.call for effect in effects if effect.action.op == KILLS]
-    pauses = list(_pauses(told, kills, ends, deliveries, cfg.entity.max_handoff))
+    pauses = list(_pauses(told, kills, ends, deliveries, cfg.entity.max_handoff - cfg.telling))
     return Clues(groups, masks, likely, apart, pauses, deliveries)
 
 
@@ -202,19 +203,36 @@ def _told(effects: Sequence[Effect], cfg: Config) -> dict[int, list[Effect]]:
     return told
 
 
-def _ownership(told: Mapping[int, Sequence[Effect]], cfg: Config) -> dict[str, list[Owned]]:
+def _ownership(
+    told: Mapping[int, Sequence[Effect]], kills: Sequence[int], cfg: Config
+) -> dict[str, list[Owned]]:
     """By flow: the partitions it may have owned, and when."""
     owned: dict[str, list[Owned]] = {}
+    longest = cfg.entity.max_handoff - cfg.telling
     for position, events in told.items():
         for index, effect in enumerate(events):
             flow = effect.action.flow
             if effect.action.state == "ready" and flow is not None:
                 later = events[index + 1 :]
                 until = min((other.ret for other in later), default=FOREVER)
-                direct = bool(later) and later[0].action.state == "unassigned"
-                mine = Owned(position, effect.call - cfg.telling, effect.call, until, direct)
+                settled = _passed_on(later, kills, longest)
+                mine = Owned(position, effect.call - cfg.telling, effect.call, until, settled)
                 owned.setdefault(flow, []).append(mine)
     return owned
+
+
+def _passed_on(later: Sequence[Effect], kills: Sequence[int], longest: int) -> int:
+    """When a partition passed to another flow, at once or after a handoff that ended before its ``longest``
+    time; `FOREVER` where it did not. ``later``: its events from then on; ``kills``: as in `_pauses`."""
+    states = [effect.action.state for effect in later[:2]]
+    if states[:1] == ["unassigned"]:
+        return later[0].ret
+    if states == ["paused", "unassigned"]:
+        paused, passed = later[:2]
+        killed = any(paused.call < kill < passed.call for kill in kills)
+        if not killed and passed.call - paused.call < longest:
+            return passed.ret
+    return FOREVER
 
 
 def _pauses(
@@ -243,12 +261,12 @@ def _pauses(
 
 def _reachable(owned: Sequence[Owned], delivery: Delivered, settled: int | None) -> int:
     """The partitions that the delivery may have come from. ``settled``: when the message was settled at the
-    earliest; then only the likely ones are meant, and one is not that passed on before without a pause."""
+    earliest; then only the likely ones are meant, and one is not that passed on before."""
     mask = 0
     for one in owned:
         since = one.since if settled is None else one.told
         if since <= delivery.received[1] and delivery.received[0] <= one.until:
-            if settled is None or not one.direct or settled <= one.until:
+            if settled is None or settled <= one.settled:
                 mask |= 1 << one.position
     return mask
 

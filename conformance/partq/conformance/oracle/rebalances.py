@@ -5,7 +5,7 @@ leave one or two flows for each partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
@@ -17,15 +17,20 @@ Target = tuple[str | None, ...]
 
 class Foretold:
     """The assignment events of a history, as far as they are still to come. ``events``: of each partition, by
-    its position, the numbers of the effects in their order; None where their order is not known. ``handoff``:
-    how long a handoff may last, ns."""
+    its position, the numbers of the effects in the order of their instants. ``unordered``: the partitions for
+    which that need not be the order in which they took place. ``handoff``: how long one may last, ns."""
 
     def __init__(
-        self, effects: Sequence[Effect], events: Mapping[int, Sequence[int] | None], handoff: int
+        self,
+        effects: Sequence[Effect],
+        events: Mapping[int, Sequence[int]],
+        unordered: Set[int],
+        handoff: int,
     ) -> None:
         self.handoff = handoff
         self.effects = effects
         self.events = events
+        self.unordered = unordered
         self.end = max((effect.call for effect in effects), default=0)
 
     def agrees(self, flows: Flows, done: int) -> bool:
@@ -33,7 +38,7 @@ class Foretold:
         coming: dict[int, Iterator[Effect]] = {}
         for change in flows.unseen:
             p, flow, state, latest = change
-            if self.events.get(p, ()) is None:
+            if p in self.unordered:
                 continue
             if p not in coming:
                 coming[p] = self._coming(p, done)
@@ -52,33 +57,45 @@ class Foretold:
     def targets(
         self, flows: Flows, done: int, hasty: bool, latest: int, even: bool = True
     ) -> Iterator[Target]:
-        """The distributions that the events to come leave open. ``hasty``: likely ones only. ``latest``: by
-        when the rebalance is told of; if that is after the history's end, it need not be. ``even``: no flow
-        has two partitions more than another."""
+        """The distributions that the events to come leave open: first those of which the next events tell.
+        ``hasty``: likely ones only. ``latest``: by when the rebalance is told of; if that is after the
+        history's end, it need not be. ``even``: no flow has two partitions more than another."""
         names = [name for name, _ in flows.active]
         untold = latest >= self.end and not hasty
         until = latest + 2 * self.handoff if hasty else FOREVER
-        options = [
-            self._options(flows, p, names, done, hasty, untold, until) for p in range(len(flows.owner))
-        ]
+        coming = [self._news(flows, p, done, until) for p in range(len(flows.owner))]
+        soonest = sorted(range(len(coming)), key=lambda p: coming[p][0].call if coming[p] else FOREVER)
+        options = [self._options(flows, p, names, coming[p], hasty, untold) for p in soonest]
+        for place, p in enumerate(soonest):
+            if p in self.unordered:
+                options[place] = list(dict.fromkeys((*options[place], *names)))
         most = -(-len(options) // len(names)) if names and even else len(options)
-        for target in _choices(options, most):
-            counts = [target.count(name) for name in names]
+        for chosen in _choices(options, most):
+            counts = [chosen.count(name) for name in names]
             if not names or not even or max(counts) - min(counts) <= 1:
-                yield target
+                by_position = dict(zip(soonest, chosen, strict=True))
+                yield tuple(by_position[p] for p in range(len(coming)))
 
-    def _options(
-        self, flows: Flows, p: int, names: Sequence[str], done: int, hasty: bool, untold: bool, until: int
-    ) -> Sequence[str | None]:
-        if not names:
-            return (None,)
-        if self.events.get(p, ()) is None:
-            return names
-        owner = flows.owner[p]
+    def _news(self, flows: Flows, p: int, done: int, until: int) -> list[Effect]:
+        """The partition's events that tell of no change that was made."""
         coming = [event for event in self._coming(p, done) if event.call <= until]
         for change in flows.unseen:
             if change[0] == p and coming and coming[0].action.state == change[2]:
                 coming.pop(0)
+        return coming
+
+    def _options(
+        self,
+        flows: Flows,
+        p: int,
+        names: Sequence[str],
+        coming: Sequence[Effect],
+        hasty: bool,
+        untold: bool,
+    ) -> Sequence[str | None]:
+        if not names:
+            return (None,)
+        owner = flows.owner[p]
         stays = [owner[0]] if owner is not None and owner[0] in names else []
         others = [name for name in names if name not in stays]
         if not coming:
@@ -97,7 +114,7 @@ class Foretold:
         return stays if stays and hasty else [*stays, *others]
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
-        return (self.effects[n] for n in self.events.get(p) or () if not done >> n & 1)
+        return (self.effects[n] for n in self.events.get(p, ()) if not done >> n & 1)
 
 
 def _called_off(coming: Sequence[Effect]) -> bool:

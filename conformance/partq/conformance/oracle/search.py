@@ -137,7 +137,7 @@ class Search:
         self.needed = sum(1 << n for n in required)
         self.certain = sum(1 << n for n in required if guidance.roles[n] == REQUIRED)
         self.exhausted: set[_Key] = set()
-        self.foretold = Foretold(effects, guidance.events, guidance.handoff)
+        self.foretold = Foretold(effects, guidance.events, guidance.unordered, guidance.handoff)
         self.visited = 0
         self.looks = 0
         self.jumps = 0
