@@ -49,7 +49,7 @@ def history_of(broker: str, profile: str, number: int, phrases: int = PHRASES) -
     """What a broker does with a generated program of what the specification follows."""
     opened = open_broker(broker)
     opened.profile = profile
-    lacks = opened.lacks() | {"schedule", "cancel_scheduled", "dead_letter"}
+    lacks = opened.lacks() | {"schedule", "cancel_scheduled"}
     themes = {name: weights for name, weights in THEMES.items() if name not in UNSPECIFIED}
     seed = trace_seed(7, number)
     return run(opened, generate(profile, seed, length=phrases, lacks=lacks, themes=themes))

@@ -3,6 +3,19 @@
 import sys
 
 import pytest
+from recordings import (
+    FLOWS,
+    REB_3,
+    WITH_CONNECTIONS,
+    abandon,
+    complete,
+    did,
+    receive,
+    recording,
+    send,
+    show,
+    told,
+)
 from test_tlc import needs_tlc
 
 from partq.spec.validation import (
@@ -12,7 +25,6 @@ from partq.spec.validation import (
     Sent,
     Shown,
     Status,
-    Validated,
     batches,
     prefix,
     trace_of,
@@ -22,49 +34,6 @@ from partq.spec.validation.batches import Limits
 from partq.spec.validation.verdict import IN_PART
 
 module = sys.modules["partq.spec.validation.batches"]  # of the package a function has that name
-AZURE = frozenset({"partitioned", "numbers", "expiry", "caches"})
-AZURE_RULES = frozenset({"KEY-3", "KEY-7", "RCV-3", "RCV-8", "RCV-9", "RCV-14"})
-FLOWS = frozenset({"partitioned", "flows"})
-WITH_CONNECTIONS = frozenset({"partitioned"})
-REB_3 = frozenset({"REB-3"})
-
-
-def recording(
-    *operations: Operation,
-    partitions: int = 2,
-    words: frozenset[str] = AZURE,
-    rules: frozenset[str] = AZURE_RULES,
-) -> Recording:
-    """One after the other, each between two instants of its own, unless it says which."""
-    timed = [
-        one if one.call else one._replace(call=10 * n, ret=None if one.outcome == "unknown" else 10 * n + 5)
-        for n, one in enumerate(operations, 1)
-    ]
-    return Recording(words, rules, partitions, tuple(one._replace(record=n) for n, one in enumerate(timed)))
-
-
-def did(op: str, client: str = "c1", **more: object) -> Operation:
-    return Operation(0, op, client, 0, 0, **more)  # type: ignore[arg-type]
-
-
-def send(id: str, key: str | None = "k", outcome: str = "ok") -> Operation:
-    return did("send", sent=(Sent(id, key),), outcome=outcome)
-
-
-def show(id: str, number: int, tries: int = 0, lock: str | None = None, partition: int = 7) -> Shown:
-    return Shown(id, partition, partition, number, tries, lock)
-
-
-def receive(*shown: Shown, deletes: bool = False) -> Operation:
-    return did("receive", "c2", shown=shown, limit=5, deletes=deletes)
-
-
-def complete(lock: str, **more: object) -> Operation:
-    return did("complete", "c2", locks=(lock,), **more)
-
-
-def abandon(lock: str, **more: object) -> Operation:
-    return did("abandon", "c2", locks=(lock,), **more)
 
 
 def bind(flow: str) -> Operation:
@@ -86,11 +55,6 @@ def by_flows(*operations: Operation, partitions: int = 2) -> Recording:
 
 def over_connections(*operations: Operation) -> Recording:
     return recording(*operations, words=WITH_CONNECTIONS, rules=REB_3)
-
-
-def told(found: Validated) -> tuple[Status, int | None]:
-    """The status, and the record that is named."""
-    return found.status, found.record
 
 
 LAWFUL = recording(

@@ -5,7 +5,7 @@ Nothing is judged here. What the specification does not say is told by `NotFollo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, entity_of, is_dead_letters
@@ -23,10 +23,13 @@ PATIENT = 15 * SECOND
 
 
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
-    """By entity its recording, or why the specification does not follow it."""
+    """By entity its recording, or why the specification does not follow it. A queue's dead-letter queue is
+    recorded with it."""
     found: dict[str, Recording | NotFollowed] = {}
     everything = ByEntity(history)
     for name in everything.names:
+        if name in everything.beside.values():
+            continue
         try:
             found[name] = _recording(everything, name)
         except NotFollowed as why:
@@ -35,26 +38,35 @@ def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
 
 
 def _recording(everything: ByEntity, name: str) -> Recording:
-    header, records = everything.header, everything.of(name)
+    header, records = everything.header, everything.tied(name)
     family = profile(header.profile)
     entity = entity_of(header, name)
-    if name in everything.beside or is_dead_letters(name):
-        raise NotFollowed("a dead-letter queue that is looked into is not followed")
+    if is_dead_letters(name):
+        raise NotFollowed("a dead-letter queue without its queue is not followed")
     if name in everything.topics or entity.outlets:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, entity, records, sent)
     records = with_lost_connections(named_by_numbers(records, family))
+    dead = {shown.lock for r in records if is_dead_letters(r.entity) for shown in r.messages}
     return Recording(
         words_of(family),
         requirements_of(header.profile),
         entity.partitions,
-        tuple(operation_of(record, header, sent) for record in records),
+        tuple(
+            operation_of(record, header, sent, not dead.isdisjoint(record.lock_tokens)) for record in records
+        ),
         family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
         header.lateness + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
+        1 + _lasted(header, records) // entity.lock_duration if family.locks_expire else 1,
     )
+
+
+def _lasted(header: Header, records: Sequence[Record]) -> int:
+    """How long the history lasted by the broker's clock, at the most, ns."""
+    return end_of(header, records) + header.lateness - min((r.call for r in records), default=0)
 
 
 def words_of(family: Profile) -> frozenset[str]:
@@ -87,11 +99,15 @@ def _check_messages(
             raise NotFollowed("how its messages came to the entity is not known")
 
 
-def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) -> Operation:
-    """The operation that a record tells of. ``sent``: every message of the history by its ID."""
+def operation_of(
+    record: Record, header: Header, sent: Mapping[str, Message], dead: bool = False
+) -> Operation:
+    """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
+    names a lock of a dead letter."""
     args, family = record.args, profile(header.profile)
     since, bits = args.get("from_seq"), family.counter_bits
-    unknown = record.outcome == Outcome.UNKNOWN
+    unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
+    shown = (_shown(one, bits, family, sent) for one in record.messages)
     return Operation(
         record.i,
         record.op,
@@ -101,7 +117,7 @@ def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) ->
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(sent_of(message, family) for message in args.get("messages", ())),
-        tuple(_shown(shown, bits, family, sent) for shown in record.messages),
+        tuple(one._replace(tries=None) if dead else one for one in shown),
         record.lock_tokens,
         args.get("txn"),
         args.get("max", 1),
@@ -111,6 +127,8 @@ def operation_of(record: Record, header: Header, sent: Mapping[str, Message]) ->
         args.get("partition"),
         args.get("flow"),
         args.get("state"),
+        dead,
+        args.get("reason"),
     )
 
 
@@ -147,4 +165,6 @@ def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Messa
     )
     tag = None if shown.seq is None or not family.partitioned else shown.seq >> bits
     number = None if shown.seq is None else shown.seq % (1 << bits)
-    return Shown(shown.id, shown.partition, tag, number, shown.delivery_count, shown.lock, altered)
+    return Shown(
+        shown.id, shown.partition, tag, number, shown.delivery_count, shown.lock, altered, shown.reason
+    )

@@ -16,7 +16,7 @@
 (* is known from the start (`place`), and so is which assignments are told  *)
 (* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
-EXTENDS PartitionedQueue, TLC, Sequences
+EXTENDS DeadLetters, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
@@ -42,7 +42,7 @@ VARIABLES
     taken,    \* how often each operation of unknown outcome has happened
     tried,    \* where sends that wait may have used up a number in vain
     deal,     \* the name of the last transaction
-    returns,  \* what it gives back at its commit; all else that it settles is completed
+    returns,  \* what it settles otherwise than by completing: messages, each with the step
     told,     \* of each partition what no event has told of yet, and how many were heard
     chosen    \* the step was just chosen, and nothing was done for it yet
 
@@ -57,6 +57,18 @@ Place(m) == T.place[m]
 \* The message that is shown with a number, or 0.
 Owner(p, n) == LET i == n - T.base[p] IN IF i \in DOMAIN T.owner[p] THEN T.owner[p][i] ELSE 0
 Placed(m) == T.place[m].num # NoNumber   \* its number is known
+
+(***************************************************************************)
+(* The dead-letter queue.  A message lies there in its partition, under the *)
+(* number and for the reason that it is shown with.  It is certainly there  *)
+(* once it was shown; nobody is told when it came.                          *)
+(***************************************************************************)
+TraceDead(m, why) == [ Empty("dead") EXCEPT !.reason = why, !.part = msg[m].part,
+                         !.num = T.graves[m].number ]
+Done(k) == IF k < at THEN TRUE ELSE T.order[k] \in ahead
+Arrived(m) == \E k \in T.graves[m].shown : Done(k)
+IsThere(m) == InDeadLetters(m) /\ (Arrived(m) \/ m \in In(E.ms))
+LooksAtTheDead == E.op \in { "peek dead", "peek nothing dead" }
 
 (***************************************************************************)
 (* What takes the place of the specification's own operators.               *)
@@ -90,7 +102,7 @@ TraceMayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part) /\ ~GivesBackFirst
 TraceCached(m) == [ msg[m] EXCEPT !.at = "cached", !.turn = 0 ]
 
 \* The same, without two reasons at a time: TLC would follow each, of every message.
-TraceBeyond(m, p, from) == /\ Visible(m)
+TraceBeyond(m, p, from) == /\ (IF LooksAtTheDead THEN IsThere(m) ELSE Visible(m)) = TRUE
                            /\ msg[m].part = p
                            /\ IF from[p] = NoNumber THEN TRUE ELSE Before(from[p], msg[m].num)
 
@@ -124,7 +136,8 @@ TraceBusy == aim # 0 /\ excuse /\ (FreeExcuse \/ ~spent)
 \* Reading "Partition faults": what a partition that is down delivers, shows or settles
 \* all the same breaks no row.
 ServesAnyway == aim # 0 /\ E.op \in { "receive", "delete", "peek", "complete", "abandon",
-                                      "txn complete", "txn abandon", "renew" }
+                                      "txn complete", "txn abandon", "renew", "dead letter",
+                                      "txn dead letter", "peek dead" }
 TraceServes(p) == running /\ p # NoPartition /\ (up[p] \/ ServesAnyway)
 
 \* The same set, without trying all functions.
@@ -139,12 +152,13 @@ TraceRolledBack ==
 \* A transaction may also give back.  What is beyond the maximum then is dead-lettered;
 \* what is at it may be (`Exhausted`).
 GivenBackAtCommit(m) == LET n == Raised(msg[m].count)
-                        IN IF n > MaxDeliveryCount THEN Empty("dead") ELSE GivenBack(m, n, FALSE)
+                        IN IF n > MaxDeliveryCount THEN Dead(m, "limit") ELSE GivenBack(m, n, FALSE)
 TraceCommitted(where) ==
     [ m \in Messages |->
         IF msg[m].at = "pending" THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
         ELSE IF ~msg[m].settling THEN msg[m]
-        ELSE IF m \in returns THEN GivenBackAtCommit(m) ELSE Settled(m) ]
+        ELSE IF << m, "txn abandon" >> \in returns THEN GivenBackAtCommit(m)
+        ELSE IF << m, "txn dead letter" >> \in returns THEN Dismissed(m) ELSE Settled(m) ]
 
 TracePeekingInit == /\ cursor = T.cursors
                     /\ mislaid = [ c \in Clients |-> FALSE ]
@@ -215,15 +229,18 @@ Tells == IF T.observed
 AtMaximum(m) == msg[m].count + 1 >= MaxDeliveryCount
 
 \* Nothing shows m any more; the step that is taken shows it, or a later one.
-NeverShown(m) == IF T.last[m] < at THEN TRUE ELSE T.order[T.last[m]] \in ahead
+NeverShown(m) == Done(T.last[m])
 ShownLater(m) == ~NeverShown(m) /\ T.order[T.last[m]] # E.head
+DeadLater(m) == \E k \in T.graves[m].shown : ~Done(k) /\ T.order[k] # E.head
 
 \* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
 \* ends, is: it is in the way of others, and no good to any.
 FitsWhatIsShown(m) ==
     IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead" }
-    ELSE ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at = "ready"
-           /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
+    ELSE /\ msg'[m].at = "done" => ~DeadLater(m)
+         /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
+         /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at = "ready"
+              /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
 
 IsStored(x) == x.at \in { "pending", "lagging", "ready", "cached", "locked" }
 
@@ -320,11 +337,17 @@ OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
 \* RCV-14: all locks of a request are of one partition.
 Together == "RCV-14" \notin Rules \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
 
+SettlesInTxn == { "txn complete", "txn abandon", "txn dead letter" }
+DeadHeld(m, lock) == msg[m].at = "dead locked" /\ msg[m].turn = lock
+
 OneSettlement ==
     /\ E.first => Together
     /\ CASE E.op = "complete" -> Complete(E.who, E.m, E.lock)
          [] E.op = "abandon" -> Abandon(E.who, E.m, E.lock)
-         [] E.op \in { "txn complete", "txn abandon" } -> SameTxn /\ TxnComplete(E.who, E.m, E.lock)
+         [] E.op = "dead letter" -> DeadLetter(E.who, E.m, E.lock)
+         [] E.op = "complete dead" -> DeadHeld(E.m, E.lock) /\ CompleteDead(msg[E.m].by, E.m)
+         [] E.op = "abandon dead" -> DeadHeld(E.m, E.lock) /\ AbandonDead(msg[E.m].by, E.m)
+         [] E.op \in SettlesInTxn -> SameTxn /\ TxnComplete(E.who, E.m, E.lock)
 
 \* Where RCV-8 is no rule a lost lock may settle all the same, or be said to.
 SettledAnyhow ==
@@ -337,7 +360,7 @@ SettledAnyhow ==
           /\ Else
 
 Locks == { << E.ms[i], E.locks[i], E.users[i] >> : i \in DOMAIN E.ms }
-IsHeld(lock) == HeldBy(lock[3], lock[1], lock[2])
+IsHeld(lock) == HeldBy(lock[3], lock[1], lock[2]) \/ DeadHeld(lock[1], lock[2])
 Held == { lock \in Locks : IsHeld(lock) }
 
 \* RCV-8: a lock that ended, or that nobody was given; a lock that a fault put in
@@ -446,6 +469,15 @@ FoundEmpty ==
     /\ \A m \in Here : msg[m].at \in { "lagging", "ready", "cached", "locked" } => ~Serves(msg[m].part)
     /\ Idle
 
+\* What a holder dead-lettered came there by then; what was delivered too often may not.
+NoneDead ==
+    /\ running
+    /\ \A m \in Here : InDeadLetters(m) /\ (Arrived(m) \/ msg[m].reason = "holder")
+                          => ~Serves(msg[m].part)
+    /\ Idle
+
+DeletesDead(m) == running /\ MayLockDead(m) /\ msg' = [ msg EXCEPT ![m] = Settled(m) ] /\ Else
+
 Taken ==
     CASE E.op = "send" -> OneSend
       [] E.op = "send fails" -> SendsFail
@@ -458,14 +490,17 @@ Taken ==
       [] E.op = "delete" -> OneDeletion
       [] E.op = "receive nothing" -> ReceiveNothing(E.who)
       [] E.op = "receive fails" -> ReceiveFails(E.who)
-      [] E.op = "peek" -> OnePeek
-      [] E.op = "peek nothing" -> PeekNothing(E.who)
+      [] E.op \in { "peek", "peek dead" } -> OnePeek
+      [] E.op \in { "peek nothing", "peek nothing dead" } -> PeekNothing(E.who)
+      [] E.op = "receive dead" -> ReceiveDead(E.who, E.m)
+      [] E.op = "delete dead" -> DeletesDead(E.m)
       [] E.op = "peek fails" -> PeekFails(E.who)
       [] E.op \in { "complete", "abandon" } -> OneSettlement \/ SettledAnyhow
-      [] E.op \in { "txn complete", "txn abandon" } -> OneSettlement
+      [] E.op \in SettlesInTxn \cup { "dead letter", "complete dead", "abandon dead" } -> OneSettlement
       [] E.op = "settlement refused" -> SettlementRefused
       [] E.op = "txn settlement refused" -> TxnSettlementRefused
       [] E.op = "renew" -> Renewal
+      [] E.op = "renew dead" -> DeadHeld(E.m, E.lock) /\ Idle
       [] E.op = "begin" -> Begins
       [] E.op = "begin fails" -> BeginFails
       [] E.op = "commit" -> Commits
@@ -484,6 +519,7 @@ Taken ==
       [] E.op = "unbind refused" -> UnbindIsRefused
       [] E.op = "assigned" -> Assigned
       [] E.op = "drained" -> FoundEmpty
+      [] E.op = "drained dead" -> NoneDead
       [] OTHER -> FALSE
 
 (***************************************************************************)
@@ -571,12 +607,13 @@ Changeless(step) ==
 Deferred ==
     /\ chosen
     /\ E.head = aim
+    /\ ~LooksAtTheDead  \* then `Beyond` is of the dead
     /\ \E s \in T.window[at] \ (ahead \cup { aim }) :
           PriorDone(s, at, ahead) /\ Changeless(s) /\ (s < aim \/ ~Changeless(aim))
 
-\* What the transaction gives back, of what it settles.
-GivesBack(ms) == returns' = { m \in returns \cup ms : msg'[m].settling }
-Given(step) == IF step.op = "txn abandon" THEN { step.m } ELSE {}
+\* What the transaction gives back, or dead-letters, of what it settles.
+GivesBack(ms) == returns' = { x \in returns \cup ms : msg'[x[1]].settling }
+Given(step) == IF step.op \in { "txn abandon", "txn dead letter" } THEN { << step.m, step.op >> } ELSE {}
 
 Heard ==
     CASE E.op = "assigned" ->
@@ -600,8 +637,16 @@ InWay(n, m) == /\ msg[m].at = "ready" /\ msg[m].placed
                /\ msg[n].at = "ready" /\ msg[n].placed
                /\ Older(n, m)
 
+\* m is shown among the dead, and is not there yet.
+Buries(m) == /\ E.op \in { "peek dead", "receive dead", "delete dead" }
+             /\ \E i \in DOMAIN E.ms : /\ E.ms[i] = m /\ ~InDeadLetters(m)
+                                      /\ \A k \in 1 .. i - 1 : InDeadLetters(E.ms[k])
+MayBeWorn(m) == msg[m].count + T.unseen >= MaxDeliveryCount
+WearsOut(m) == Buries(m) /\ T.graves[m].why # "holder"
+
 \* What is needed of several messages is done in their order, which makes no difference.
 CountTooLow(m) ==
+    \/ WearsOut(m) /\ msg[m].count < MaxDeliveryCount /\ MayBeWorn(m)
     \/ Delivers1 /\ m = E.m /\ E.count # -1 /\ msg[m].count < E.count
     \/ E.op = "peek" /\ \E i \in DOMAIN E.ms :
           /\ E.ms[i] = m /\ msg[m].count < E.counts[i]
@@ -615,31 +660,39 @@ HasToGo(m) ==
     \/ E.op = "peek nothing"
     \/ E.op = "peek" /\ m \notin In(E.ms) /\ \E n \in In(E.ms) : Older(m, n)
 
+\* A settlement by its lock is refused, and needs one that ended.
+IsRefused(m) ==
+    /\ E.op \in { "settlement refused", "txn settlement refused" }
+    /\ ~OneIsOver(E)
+    /\ \E i \in DOMAIN E.ms : E.ms[i] = m /\ E.locks[i] = msg[m].turn
+
+ExpireDeadFor(m) == IsRefused(m) \/ (E.op \in { "receive dead", "delete dead" } /\ m = E.m)
+
 ExpireFor(m) ==
     \/ CountTooLow(m)
     \/ Delivers1 /\ m = E.m /\ E.count = -1 /\ msg[m].at = "locked"
-    \/ /\ E.op \in { "settlement refused", "txn settlement refused" }
-       /\ ~OneIsOver(E)
-       /\ \E i \in DOMAIN E.ms : E.ms[i] = m /\ E.locks[i] = msg[m].turn
+    \/ WearsOut(m)
+    \/ IsRefused(m)
     \/ /\ E.txn # "" /\ E.error # ""
        /\ msg[m].settling
-    \/ HasToGo(m) /\ AtMaximum(m)
+    \/ HasToGo(m) /\ MayBeWorn(m)
     \/ E.op = "partition down" /\ m \in E.cached /\ msg[m].at = "locked"
 
 LockFor(m) ==
     \/ CountTooLow(m)
     \/ Delivers1 /\ InWay(m, E.m)
+    \/ \E x \in Here : WearsOut(x) /\ InWay(m, x)
     \/ E.op = "partition down" /\ (m \in E.cached \/ \E x \in E.cached : InWay(m, x))
-    \/ HasToGo(m) /\ AtMaximum(m) /\ msg[m].at = "ready"
+    \/ HasToGo(m) /\ MayBeWorn(m) /\ msg[m].at = "ready"
 
 \* A lock that its client's connection took with it.
 ComebackFor(m) == /\ GivesBackFirst /\ InDoubt(m)
                   /\ m \in In(E.ms) /\ (Delivers1 \/ E.op = "settlement refused")
 Comeback(m) == msg' = [ msg EXCEPT ![m] = GivenBack(m, msg[m].count, TRUE) ] /\ Else
 
-ExhaustedFor(m) == /\ HasToGo(m)
+ExhaustedFor(m) == /\ HasToGo(m) \/ WearsOut(m)
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
-Exhausted(m) == msg' = [ msg EXCEPT ![m] = Empty("dead") ] /\ Else
+Exhausted(m) == msg' = [ msg EXCEPT ![m] = Dead(m, "limit") ] /\ Else
 
 \* What changes the flows finds what was due before it done, or not.
 ChangesFlows == E.op \in { "bind", "unbind", "flow lost", "kill" }
@@ -692,12 +745,14 @@ TriedAt(u, p) ==
 
 Own ==
     /\ UNCHANGED << taken, tried >>
-    /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m) /\ (E.op = "drained" => msg'[m].at # "ready")
+    /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
+                                /\ (E.op = "drained" /\ AtMaximum(m) => msg'[m].at # "ready")
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
+       \/ \E m \in Here : ExpireDeadFor(m) /\ ExpireDead(m)
        \/ HasFlows /\ RebalanceFor /\ Rebalance
        \/ HasFlows /\ \E p \in Partitions : HandoffFor(p) /\ (Handoff(p) \/ HandoffTimeout(p))
 
@@ -718,6 +773,9 @@ GoneFor(m) ==
        \/ Peeks1 /\ m \notin In(E.ms) /\ Visible(m)
        \/ E.op = "drained" /\ HasToGo(m)
        \/ m \in In(E.ms)
+
+GoneDeadFor(m) == /\ LooksAtTheDead \/ E.op = "drained dead"
+                  /\ m \notin In(E.ms) /\ InDeadLetters(m)
 
 Touches(m) == m \in In(E.ms) \/ (E.txn # "" /\ msg[m].settling)
 
@@ -756,13 +814,19 @@ Optional1(u, U) ==
             \/ /\ taken[u] = 0 /\ U.txn = deal /\ Open /\ E.txn = deal
                /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
                /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
-      [] U.op \in { "complete", "abandon" } ->
+      [] U.op \in { "complete", "abandon", "dead letter" } ->
             /\ taken[u] = 0
-            /\ Touches(U.m) \/ (U.op = "complete" /\ GoneFor(U.m))
-            /\ IF U.op = "complete" THEN Complete(U.who, U.m, U.lock) ELSE Abandon(U.who, U.m, U.lock)
+            /\ Touches(U.m) \/ (U.op # "abandon" /\ GoneFor(U.m))
+            /\ CASE U.op = "complete" -> Complete(U.who, U.m, U.lock)
+                 [] U.op = "abandon" -> Abandon(U.who, U.m, U.lock)
+                 [] OTHER -> DeadLetter(U.who, U.m, U.lock)
+      [] U.op = "complete dead" ->
+            taken[u] = 0 /\ GoneDeadFor(U.m) /\ DeadHeld(U.m, U.lock) /\ CompleteDead(msg[U.m].by, U.m)
+      [] U.op = "delete dead" ->
+            taken[u] < U.max /\ \E m \in Here : GoneDeadFor(m) /\ DeletesDead(m)
       [] U.op = "bind" -> taken[u] = 0 /\ FlowsMatter /\ Bind(U.who)
       [] U.op \in { "unbind", "flow lost" } -> taken[u] = 0 /\ FlowsMatter /\ Goes(U.who)
-      [] U.op \in { "txn complete", "txn abandon" } ->
+      [] U.op \in SettlesInTxn ->
             /\ taken[u] = 0 /\ U.txn = deal /\ Open
             /\ Touches(U.m) \/ E.txn = deal \/ GoneFor(U.m)
             /\ \/ TxnComplete(U.who, U.m, U.lock)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.spec.tools.labels import text_of
 
+from .graves import Grave
 from .places import ORIGIN
 from .steps import Step, Trace
 
@@ -35,11 +36,11 @@ _REPLACED: Final = {
     "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
-    "Beyond": "TraceBeyond", "Serves": "TraceServes",
+    "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
-_WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction"})
+_WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction", "dead letter"})
 
 _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 
@@ -153,6 +154,11 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "conflicting": frozenset(trace.conflicting),
             "within": [*trace.within, *[""] * unsent],
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
+            "graves": [
+                _record({**grave._asdict(), "shown": frozenset(shown)})
+                for grave, shown in zip(trace.graves, order.dead, strict=True)
+            ]
+            + [_record({**Grave()._asdict(), "shown": frozenset()})] * unsent,
             "allowed": [frozenset(parts) for parts in [*trace.allowed, *[(1,)] * unsent]],
             "owner": [_by_number(numbers) for numbers in owner],
             "base": [min(numbers, default=1) - 1 for numbers in owner],
@@ -164,6 +170,7 @@ def _trace(trace: Trace, size: _Size) -> Text:
                 for events in [*trace.events, *[()] * unnamed]
             ],
             "observed": trace.observed,
+            "unseen": trace.recording.unseen,
             "cursors": _record({c: [*trace.cursors.get(c, nowhere), *[-1] * unnamed] for c in size.clients}),
             "steps": [_step(step) for step in trace.steps],
             "order": list(order.heads),

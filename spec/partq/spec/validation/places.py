@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import Final
 
+from .graves import Graves
 from .hidden import Hidden
 from .recording import Operation, Recording, Sent, Shown
 
@@ -43,6 +44,7 @@ class Places:
         self._name_partitions()
         self.origin: dict[int, int] = {}
         self.place = [_UNKNOWN] * len(self.messages)
+        self.graves = Graves(recording, self.sent, self._relative)
         self._place_messages()
         self.owner: list[dict[int, int]] = [{} for _ in range(self.count)]
         for m, (part, number) in enumerate(self.place, 1):
@@ -111,11 +113,13 @@ class Places:
             if shown is None:
                 continue
             m = self.sent.get(shown.id)
-            place = self._place_of(shown)
+            place = self._place_of(shown._replace(number=None) if one.dead else shown)
             if m is None or shown.altered or place is None or not self._agrees(m, place):
                 self.impossible.add(one.record)
-            else:
-                self.place[m - 1] = (max(self.part(m), place[0]), max(self.number(m), place[1]))
+                continue
+            self.place[m - 1] = (max(self.part(m), place[0]), max(self.number(m), place[1]))
+            if one.dead and not self.graves.take(m, self.part(m), shown):
+                self.impossible.add(one.record)
 
     def _agrees(self, m: int, place: tuple[int, int]) -> bool:
         """Whether the message may be there, as far as either is known."""
@@ -145,15 +149,16 @@ class Places:
             if start >= 0:
                 self.start[p - 1] = self.floor[p - 1] = start
 
-    def cursor(self, since: tuple[int, int]) -> list[int]:
+    def cursor(self, since: tuple[int, int], dead: bool) -> list[int]:
         """Where a walk from a number on starts, in each partition."""
+        origin = self.graves.origin if dead else self.origin
         tag, number = since
         names = {position: name for name, position in self.names.items()}
         found = []
         for p in range(1, self.count + 1):
             mine = self.tags.get(names[p]) if p in names and self.partitioned else tag
-            if mine == tag and p in self.origin:
-                found.append(max(-1, min(self._relative(number, self.origin[p]) - 1, LIMIT)))
+            if mine == tag and p in origin:
+                found.append(max(-1, min(self._relative(number, origin[p]) - 1, LIMIT)))
             else:
                 found.append(LIMIT if mine is not None and mine < tag else -1)
         return found

@@ -28,7 +28,7 @@ class Sent(NamedTuple):
 class Shown(NamedTuple):
     """A message that a broker showed; None: not shown. ``partition``: its name. ``tag``, ``number``: the
     partition bits and the counter of its sequence number. ``tries``: its delivery count. ``altered``: not as
-    it was sent."""
+    it was sent. ``reason``: why it was dead-lettered."""
 
     id: str
     partition: int | None = None
@@ -37,6 +37,7 @@ class Shown(NamedTuple):
     tries: int | None = None
     lock: str | None = None
     altered: bool = False
+    reason: str | None = None
 
 
 class Operation(NamedTuple):
@@ -47,7 +48,9 @@ class Operation(NamedTuple):
     asked for. ``deletes``: a receive that takes no locks. ``since``: of a peek from a number on, its
     partition bits and counter. ``impatient``: a send whose timeout is too short to be re-routed (ROUTE-6).
     ``partition``: which one a fault strikes, a bind asks for, or an assignment tells of; ``flow``: by which a
-    client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13)."""
+    client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13).
+    ``dead``: it was asked of the dead-letter queue, or tells of that; ``reason``: why a client dead-letters
+    messages, if it says why."""
 
     record: int
     op: str
@@ -67,6 +70,8 @@ class Operation(NamedTuple):
     partition: int | None = None
     flow: str | None = None
     state: str | None = None
+    dead: bool = False
+    reason: str | None = None
 
     @property
     def passing(self) -> bool:
@@ -91,7 +96,8 @@ class Recording(NamedTuple):
     """The operations on one entity, sorted by call. ``words``: of the broker family, those of
     `Catalogue.tla`. ``rules``: the requirements that bind the family. ``bits``: of a partition's counter.
     ``first``: its first number, if known. ``maximum``: deliveries before a message is dead-lettered.
-    ``late``: by how many ns an assignment may be told of after it happened."""
+    ``late``: by how many ns an assignment may be told of after it happened. ``unseen``: how many locks of one
+    message there was time for, at the most."""
 
     words: frozenset[str]
     rules: frozenset[str]
@@ -101,6 +107,7 @@ class Recording(NamedTuple):
     first: int | None = None
     maximum: int = 10
     late: int = 0
+    unseen: int = 1
 
 
 def prefix(recording: Recording, until: int) -> Recording:

@@ -18,7 +18,7 @@ _EVERYWHERE: Final = (
     | FAULTS
     | {"receive", "complete", "abandon", "peek", "broker_kill", "broker_start", "drained", "advance"}
 )
-_WITH_EXPIRY: Final = frozenset({"renew_lock", "begin", "commit", "rollback"})
+_WITH_EXPIRY: Final = frozenset({"renew_lock", "dead_letter", "begin", "commit", "rollback"})
 _WITH_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
 _WITHOUT_EXPIRY: Final = frozenset({"reconnect"})
 
@@ -51,6 +51,10 @@ def _unspecified(one: Operation, recording: Recording) -> str:
             return "what a kill of a broker leaves that writes to disk late is not specified"
     if one.error == "unsupported" and one.txn is not None:
         return "an operation in a transaction that the broker does not offer"
+    if one.dead and "RCV-9" not in recording.rules:
+        return "a dead-letter queue of which no rule speaks"
+    if one.dead and one.op == "peek" and not (one.happened or one.refused):
+        return "a peek of unknown outcome in a dead-letter queue"
     return ""
 
 

@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+from .graves import Grave
 from .recording import FOREVER, Recording
+
+DEAD: Final = " dead"
+"""What the names of steps in the dead-letter queue end with."""
+
+_SHOWING: Final = ("receive", "delete", "peek")
 
 
 @dataclass
@@ -56,19 +63,26 @@ class Step:
     @property
     def shows(self) -> Sequence[int]:
         """The messages that a client certainly saw in it."""
-        return self.ms if self.op in ("receive", "delete", "peek") and not self.optional else ()
+        return self.ms if self.op.removesuffix(DEAD) in _SHOWING and not self.optional else ()
+
+    @property
+    def dead(self) -> bool:
+        """Whether it is one of the dead-letter queue."""
+        return self.op.endswith(DEAD)
 
 
 @dataclass(frozen=True)
 class Order:
     """In which order the steps of a trace may be taken. ``heads``: the steps that have to be, by when they
     had returned. ``window``: for each place in it, what may be next; ``optional``: what may have happened
-    without. ``last``: of each message the last place at which it is shown, or 0."""
+    without. ``last``: of each message the last place at which it is shown, or 0; ``dead``: the places
+    at which it is shown among the dead."""
 
     heads: Sequence[int]
     window: Sequence[frozenset[int]]
     optional: Sequence[frozenset[int]]
     last: Sequence[int]
+    dead: Sequence[Collection[int]]
 
 
 def order_of(steps: Sequence[Step], messages: int) -> Order:
@@ -83,11 +97,12 @@ def order_of(steps: Sequence[Step], messages: int) -> Order:
         window.append(frozenset(h for h in heads[k:] if numbered[h].call <= until))
         optional.append(frozenset(u for u in optionals if numbered[u].call <= until))
     rank = {n: k for k, n in enumerate(heads, 1)}
-    last = [0] * messages
+    shown: list[list[int]] = [[] for _ in range(messages)]
+    dead: list[list[int]] = [[] for _ in range(messages)]
     for step in steps:
         for m in step.shows:
-            last[m - 1] = max(last[m - 1], rank[step.head])
-    return Order(heads, window, optional, last)
+            (dead if step.dead else shown)[m - 1].append(rank[step.head])
+    return Order(heads, window, optional, [max(places, default=0) for places in shown], dead)
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,8 @@ class Trace:
     """A recording to be followed. Of messages and partitions, sequences from 1 on.
 
     ``within``: the transaction that a message was sent in, or "". ``place``: its partition (0: not known) and
-    number (-1). ``allowed``: the partitions that may take it, of which ``likely`` ones are tried first.
-    ``owner``: of each partition the messages by number.
+    number (-1); ``graves``: of it as a dead letter. ``allowed``: the partitions that may take it, of which
+    ``likely`` ones are tried first. ``owner``: of each partition the messages by number.
     ``start``: its counter before the first one; ``floor``, ``top``: the first and last number shown.
     ``events``: the assignments that were told of it: flow and state; ``observed``: whether any were.
     ``cursors``: of walks that start at a number, by who walks. ``presumed``: the order in which messages of a
@@ -108,6 +123,7 @@ class Trace:
     conflicting: Collection[int]
     within: Sequence[str]
     place: Sequence[tuple[int, int]]
+    graves: Sequence[Grave]
     allowed: Sequence[Collection[int]]
     likely: Sequence[Collection[int]]
     owner: Sequence[dict[int, int]]
@@ -119,7 +135,7 @@ class Trace:
     clients: Collection[str]
     cursors: Mapping[str, Sequence[int]] = field(default_factory=dict)
     steps: Sequence[Step] = ()
-    order: Order = Order((), (), (), ())
+    order: Order = Order((), (), (), (), ())
     presumed: bool = False
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from .places import Places, renamed
 from .recording import FOREVER, NotFollowed, Operation, Recording, Shown
 from .scope import check_scope
-from .steps import Step, Trace, order_of
+from .steps import DEAD, Step, Trace, order_of
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ class _Given(NamedTuple):
     step: int
     who: str
     client: str
+    dead: bool
 
 
 class _Sight(NamedTuple):
@@ -87,6 +88,7 @@ class _Translation:
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
             [one.txn or "" for one in self.operations for _ in one.sent],
             places.place,
+            [places.graves[m] for m in range(1, len(places.place) + 1)],
             places.allowed,
             places.likely,
             places.owner,
@@ -120,6 +122,8 @@ class _Translation:
         steps = list(steps)
         for k, step in enumerate(steps):
             step.record, step.call, step.ret = one.record, one.call, ret
+            if one.dead and step.op in _OF_THE_DEAD:
+                step.op += DEAD
             step.head, step.first, step.optional = head, k == 0, optional
             step.then = head + k + 1 if k + 1 < len(steps) else 0
             step.txn = one.txn or ""
@@ -226,7 +230,7 @@ class _Translation:
             )
             for n, shown in enumerate(group, head):
                 if shown.lock is not None:
-                    given = _Given(self.sent[shown.id], n, who, one.client)
+                    given = _Given(self.sent[shown.id], n, who, one.client, one.dead)
                     self.given.setdefault(shown.lock, given)
 
     def _receiver(self, one: Operation) -> str:
@@ -255,11 +259,11 @@ class _Translation:
     def _peek(self, one: Operation) -> None:
         if not self.expiry:
             return  # it was refused, as it has to be
-        who = one.client if one.since is None else f"{one.client}~{one.record}"
+        who = one.client + (DEAD if one.dead else "") if one.since is None else f"{one.client}~{one.record}"
         if one.since not in (None, (0, 0)):
-            self.cursors[who] = self.places.cursor(one.since or (0, 0))
+            self.cursors[who] = self.places.cursor(one.since or (0, 0), one.dead)
         if not one.happened:
-            self._simple("peek", "peek fails", one, who=who, max=one.limit)
+            self._simple("peek", "peek fails", one, who=one.client if one.refused else who, max=one.limit)
         elif not one.shown:
             self._put(one, [Step("peek nothing", who=who)])
         elif len(one.shown) > one.limit or any(shown.lock is not None for shown in one.shown):
@@ -280,7 +284,13 @@ class _Translation:
         strange = len(known) < len(tokens)
         if strange and self.some_locks_hidden:
             raise NotFollowed("a lock that no delivery shows")
-        kind = "renew" if one.op == "renew_lock" else one.op if one.txn is None else f"txn {one.op}"
+        among_the_dead = any(lock.dead for lock in known)
+        if among_the_dead and (one.txn is not None or one.op == "dead_letter"):
+            raise NotFollowed("dead letters that are settled in a transaction, or dead-lettered")
+        if any(lock.dead != one.dead for lock in known):
+            raise NotFollowed("a settlement of locks of both queues")
+        kind = "renew" if one.op == "renew_lock" else one.op.replace("_", " ")
+        kind = kind if one.txn is None else f"txn {kind}"
         if one.refused:
             op = "settlement refused" if one.txn is None else "txn settlement refused"
             self._refuse(op, one, **self._locks(one, known), unknown=strange)
@@ -429,6 +439,7 @@ _TRANSLATED: Final[dict[str, Callable[[_Translation, Operation], None]]] = {
     "peek": _Translation._peek,
     "complete": _Translation._settle,
     "abandon": _Translation._settle,
+    "dead_letter": _Translation._settle,
     "renew_lock": _Translation._settle,
     "begin": _Translation._begin,
     "commit": _Translation._end,
@@ -449,6 +460,11 @@ _TRANSLATED: Final[dict[str, Callable[[_Translation, Operation], None]]] = {
 
 _REASONED: Final = frozenset({"commit refused", "rollback refused", "bind refused", "unbind refused"})
 """Refusals that may have other reasons than a passing one."""
+
+_OF_THE_DEAD: Final = frozenset(
+    {"receive", "delete", "peek", "peek nothing", "complete", "abandon", "renew", "renew_lock", "drained"}
+)
+"""What is a step of another kind in the dead-letter queue."""
 
 
 def _runs(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
