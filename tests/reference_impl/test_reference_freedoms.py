@@ -403,6 +403,13 @@ def refuse_update(world: World) -> Steps[bool]:
     return outcome((yield from world.update(partitions=4))) != "ok"
 
 
+@scene(max_entities=2)
+def slow_to_free(world: World) -> Steps[bool]:
+    yield from world.create("a")
+    yield from world.delete("a")
+    return outcome((yield from world.create("b"))) == "quota"
+
+
 @scene(max_message_size=10)
 def count_headers(world: World) -> Steps[bool]:
     return outcome((yield from world.send(Post("a", "body", properties=(("colour", "red"),))))) == "too_large"

@@ -139,6 +139,13 @@ class World:
     def update(self, *, proc: str = "c", **settings: Any) -> Steps[Answer]:
         return self._call(proc, "update", self.client(proc), settings)
 
+    def create(self, name: str, partitioned: bool = True, *, proc: str = "c") -> Steps[Answer]:
+        settings = {"name": name, "partitioned": partitioned}
+        return self._call(proc, "create", self.client(proc), settings)
+
+    def delete(self, name: str, *, proc: str = "c") -> Steps[Answer]:
+        return self._call(proc, "delete", self.client(proc), {"name": name})
+
     def renew(self, token: str, *, proc: str = "c") -> Steps[Answer]:
         return self._call(proc, "renew", token)
 

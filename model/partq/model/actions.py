@@ -77,10 +77,10 @@ class Action(NamedTuple):
     ``session_id``: the session that is meant, or, ``next``, that was the answer; None: not known.
     ``locked_until``: the end of the lock that the answer shows. ``told``: what else the answer says that is
     to be compared, by argument. ``state``: of an assignment; or the state of a session that is set, or that
-    the answer shows. ``settings``: those that an update asks for. ``rule``: the one to be changed.
-    ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction, nor a fault
-    met that. ``taken``: so many messages were asked for in its transaction by then, at the most, with its
-    own.
+    the answer shows. ``settings``: those that an update asks for, or another entity's. ``rule``: the one to
+    be changed. ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction,
+    nor a fault met that. ``taken``: so many messages were asked for in its transaction by then, at the most,
+    with its own.
     """
 
     op: str

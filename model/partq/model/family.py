@@ -41,7 +41,8 @@ class Entity:
     ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
     "false", or "FIELD=VALUE" with one of `CORRELATED`. A subscription's own settings have itself alone.
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
-    ``max_transaction_messages`` (TXN-9).
+    ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
+    namespace that holds at first this entity alone (ENT-5); None: as usual, and it may hold others.
 
     Raises `InvalidEntity`.
     """
@@ -60,6 +61,8 @@ class Entity:
     subscriptions: tuple[tuple[str, str], ...] = ()
     transaction_timeout: int = 120 * SECOND
     max_transaction_messages: int = 100
+    max_entities: int | None = None
+    max_partitioned_entities: int | None = None
 
     def __post_init__(self) -> None:
         self._check_subscriptions()
@@ -115,6 +118,8 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "max_message_size": (1, 2**31, True),
     "transaction_timeout": (1, 2**62, False),
     "max_transaction_messages": (1, 2**31, False),
+    "max_entities": (1, 2**31, True),
+    "max_partitioned_entities": (1, 2**31, True),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
@@ -132,7 +137,10 @@ ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 """The settings that are true or false."""
 
 
-SELDOM_CHOSEN: Final = ("transaction_timeout", "max_transaction_messages")
+LIMITS: Final = ("transaction_timeout", "max_transaction_messages")
+"""The limits of transactions."""
+
+SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities")
 """The settings that most brokers have as they are."""
 
 

@@ -32,6 +32,7 @@ MECHANISMS: Final = (
     "domains",
     "admission",
     "management",
+    "namespaces",
 )
 """The mechanisms that are built, in the order in which what they add is put together: of two that add to the
 same, the later one sees what the earlier one made of it."""

@@ -179,6 +179,12 @@ class Overview(NamedTuple):
     status: str | None = None
 
 
+class Created(NamedTuple):
+    """An entity that was created. ``partitioned``: whether it is; None: that is not shown."""
+
+    partitioned: bool | None = None
+
+
 class SessionState(NamedTuple):
     """The state of a session, as its holder reads it: empty where it has none."""
 

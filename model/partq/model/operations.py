@@ -186,6 +186,7 @@ _FLOW = {"flow": Arg(Kind.TEXT, required=True)}
 _MAYBE_FLOW = {"flow": Arg(Kind.TEXT, bare=True)}
 _MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
 _SETTINGS = {"settings": Arg(Kind.OBJECT)}
+_KIND = {"partitioned": Arg(Kind.FLAG, meaning="whether it is partitioned, as the answer shows it")}
 _RULE = {
     "rule": Arg(Kind.OBJECT, required=True, meaning="its name and, of one that is added, its filter")
 } | ENTITY
@@ -245,9 +246,9 @@ OPS: Final[dict[str, OpSpec]] = {
     "unbind": OpSpec(_FLOW | _TIMEOUT, switch="flows"),
     "disconnect": OpSpec(_MAYBE_FLOW | _HOW | _TIMEOUT, link=True),
     "reconnect": OpSpec(_MAYBE_FLOW | _TIMEOUT, link=True),
-    "create": OpSpec(_SETTINGS | _TIMEOUT),
+    "create": OpSpec(_SETTINGS | _KIND | _TIMEOUT, tells=tuple(_KIND)),
     "update": OpSpec(_SETTINGS | _TIMEOUT),
-    "delete": OpSpec(_TIMEOUT),
+    "delete": OpSpec(_SETTINGS | _TIMEOUT),
     "get": OpSpec(_OVERVIEW | _TIMEOUT, tells=tuple(_OVERVIEW)),
     "add_rule": OpSpec(_RULE | _TXN | _TIMEOUT),
     "remove_rule": OpSpec(_RULE | _TXN | _TIMEOUT),

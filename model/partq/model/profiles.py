@@ -20,6 +20,7 @@ from partq.model.errors import UserError
 from .family import DEFAULT_RULE as DEFAULT_RULE
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
+from .family import LIMITS as LIMITS
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
 from .family import RULE as RULE
 from .family import SECOND as SECOND

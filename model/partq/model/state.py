@@ -272,6 +272,13 @@ class SessionLock(NamedTuple):
     shaken: bool = False
 
 
+class Other(NamedTuple):
+    """Another entity of the namespace. ``name``: empty once it is deleted."""
+
+    name: str
+    partitioned: bool
+
+
 class Flows(NamedTuple):
     """Who consumes (REB). ``active`` and ``standby``: (flow, client) in order of binding. ``owner``: for each
     partition its pair (flow, state), or None where it is unassigned. ``handoff``: for each partition in
@@ -390,7 +397,7 @@ class State(NamedTuple):
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
     they are still there or not, where a mechanism asks for it. ``sessions``: sorted. ``session_states``:
     (session, state) of those that have one, sorted. ``rules``: (name, filter) of a subscription's, sorted;
-    None: as its settings say."""
+    None: as its settings say. ``others``: the entities that were created beside this one, sorted."""
 
     cfg: Config
     now: int
@@ -409,6 +416,7 @@ class State(NamedTuple):
     sessions: tuple[SessionLock, ...] = ()
     session_states: tuple[tuple[str, str], ...] = ()
     rules: tuple[tuple[str, str], ...] | None = None
+    others: tuple[Other, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""

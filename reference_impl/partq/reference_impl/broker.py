@@ -24,6 +24,7 @@ from .freedoms import taken
 from .frontend import FrontEnd
 from .limits import Limits
 from .management import Accounts
+from .namespaces import Namespace
 from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
@@ -62,6 +63,7 @@ class Parts:
     sessions: type[SessionLocks] = SessionLocks
     accounts: type[Accounts] = Accounts
     limits: type[Limits] = Limits
+    namespace: type[Namespace] = Namespace
     session_states: type[SessionStates] = SessionStates
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
@@ -89,6 +91,7 @@ class Broker(Core):
         self.sessions = parts.sessions(self)
         self.accounts = parts.accounts(self)
         self.limits = parts.limits(self)
+        self.namespace = parts.namespace(self)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)

@@ -61,6 +61,7 @@ class Core:
     sessions: Any
     accounts: Any
     limits: Any
+    namespace: Any
 
     def __init__(
         self,

@@ -170,7 +170,10 @@ class Freedoms:
     """SCH-5: a cancel that came too late is counted, so that the scheduled count may be negative."""
 
     refuse_update: float = later(0.5)
-    """MGT-3: while a partition is down an update fails."""
+    """MGT-3: while a partition is down an update, a create or a delete fails."""
+
+    slow_to_free: float = later(0.5)
+    """ENT-5: the place of a queue that was deleted is taken still."""
 
     count_headers: float = later(0.5)
     """ENT-7: a message's size includes its headers and properties. (Else: it is that of the body.)"""

@@ -13,6 +13,7 @@ from .clock import HOP, Steps
 from .core import Core
 from .errors import Refused
 from .freedoms import taken
+from .namespaces import Founding
 from .network import Connection
 from .partition import Partition
 from .sessions import InSessions
@@ -126,7 +127,7 @@ class Accounts:
         return partitions
 
 
-class Managing(InSessions):
+class Managing(InSessions, Founding):
     """A front end's side of management."""
 
     def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
@@ -160,10 +161,7 @@ class Managing(InSessions):
     def update(self, connection: Connection, settings: Mapping[str, Any]) -> Steps[None]:
         """Change settings of the queue. How it is partitioned was decided when it was created."""
         yield HOP
-        self.broker.check_has("ENT-1")
-        self.broker.check_alive()
-        if self.broker.accounts.unhealthy() and taken(self.broker.free.refuse_update, self.clock.random):
-            raise self.broker.outage("a partition is down")
+        self.check_settled()
         self.change(settings)
         yield HOP
 

@@ -64,6 +64,7 @@ class Config:
     ``subscriptions``: (name, rule) of each; with some it is a topic.
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
+    ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace; None: the usual ones.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -96,6 +97,8 @@ class Config:
     subscriptions: tuple[tuple[str, str], ...] = ()
     transaction_timeout: int = 120 * SECOND
     max_transaction_messages: int = 100
+    max_entities: int | None = None
+    max_partitioned_entities: int | None = None
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from partq.conformance.history import History
 from partq.conformance.workload.program import Program
 from partq.model.errors import UserError
-from partq.model.messages import Delivery, Message, Overview, Session, SessionState
+from partq.model.messages import Created, Delivery, Message, Overview, Session, SessionState
 from partq.model.operations import ERRORS, OPS
 from partq.model.profiles import SECOND, Entity
 
@@ -169,6 +169,15 @@ class Client:
         """Change these settings of the queue, and no others: ``partitions``, their number, or
         ``partitioned``, true or false. Programs ask only for what such a queue has to refuse, by any
         error."""
+        raise Rejected("unsupported")
+
+    def create(self, *, settings: Mapping[str, Any] | None = None) -> Created | None:
+        """Create another queue in the namespace, of that ``name``, which is ``partitioned`` or not. Answers
+        what it has become. `Broker.close` removes what is left of them."""
+        raise Rejected("unsupported")
+
+    def delete(self, *, settings: Mapping[str, Any] | None = None) -> None:
+        """Delete the queue of that ``name``."""
         raise Rejected("unsupported")
 
     def get(self) -> Overview:

@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import (
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.model.messages import Delivery, Overview, Session, SessionState
+from partq.model.messages import Created, Delivery, Overview, Session, SessionState
 from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SUBSCRIPTION, SWITCHED, TOPICS
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
@@ -268,7 +268,7 @@ class DurableReference(Reference):
     """The same, each partition's messages in a file, which is all that a started broker knows of them. The
     files go with the broker."""
 
-    without = frozenset({TOPICS})
+    without = frozenset({TOPICS, "create", "delete"})
 
     def build(self, config: Config, clock: Simulation) -> Impl:
         """The broker of those settings, its files in a fresh folder."""
@@ -304,6 +304,9 @@ class LiveClient(Client):
 
     def renew_session(self, session_id: str) -> Session | None:
         return Session(*self._ask("renew_session", session_id=session_id)[0])
+
+    def create(self, *, settings: Mapping[str, Any] | None = None) -> Created | None:
+        return Created(*self._ask("create", settings=settings)[0])
 
     def get(self) -> Overview:
         return Overview(*self._ask("get")[0])

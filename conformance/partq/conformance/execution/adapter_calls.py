@@ -21,7 +21,7 @@ from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, read_deliveries
 from partq.conformance.workload.operations.record import Args, answered
-from partq.model.messages import Delivery, Overview, Session, SessionState
+from partq.model.messages import Created, Delivery, Overview, Session, SessionState
 from partq.model.operations import ERRORS, OPS, Outcome
 from partq.model.profiles import SECOND, SELDOM_CHOSEN, Entity
 
@@ -140,7 +140,9 @@ def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
 
 def _with_answer(op: str, args: Args, answer: object) -> Args:
     """The arguments with those that the answer gives. Raises `InvalidAnswer`."""
-    kind = next(kind for kind in (Session, SessionState, Overview) if {*OPS[op].tells} <= {*kind._fields})
+    kind = next(
+        kind for kind in (Session, SessionState, Created, Overview) if {*OPS[op].tells} <= {*kind._fields}
+    )
     needed = OPS[op].answers or kind is SessionState
     if not isinstance(answer, kind) and (answer is not None or needed):
         raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no {kind.__name__}")

@@ -236,6 +236,11 @@ class Facts:
         if record.outcome != Outcome.ERROR:
             self.unfollowed.append(record)
 
+    def _on_entity(self, record: Record) -> None:
+        name = record.args.get("settings", {}).get("name")
+        if not isinstance(name, str) or name.lower() == record.entity.lower():  # else it is another one
+            self._on_unfollowed(record)
+
     def _on_deferred(self, record: Record) -> None:
         self._on_unfollowed(record)
         self._on_receive(record)
@@ -390,5 +395,6 @@ _HANDLERS: Final = {
     **dict.fromkeys(("partition_up", "broker_start"), Facts._on_repair),
     "drained": Facts._on_drained,
     **dict.fromkeys(("accept_session", "renew_session", "close_session"), Facts._on_unfollowed),
-    **dict.fromkeys(("create", "update", "delete", "add_rule", "remove_rule"), Facts._on_unfollowed),
+    **dict.fromkeys(("update", "add_rule", "remove_rule"), Facts._on_unfollowed),
+    **dict.fromkeys(("create", "delete"), Facts._on_entity),
 }

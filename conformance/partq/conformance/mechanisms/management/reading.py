@@ -18,6 +18,7 @@ from partq.model.sizes import exceeds
 
 _DOWN: Final = "partition_down"
 _UPDATES: Final = "update"
+_CREATES: Final = "create"
 _PARTITIONING: Final = frozenset({"partitions", "partitioned"})
 
 
@@ -26,8 +27,9 @@ def _gets(record: Record) -> bool:
 
 
 def _uses(record: Record) -> bool:
-    """A get, an update, or a send of something that has a size."""
-    return record.op in (GETS, _UPDATES) or any(message.body for message in record.args.get("messages", ()))
+    """A get, an update, a create, or a send of something that has a size."""
+    asks = record.op in (GETS, _UPDATES, _CREATES)
+    return asks or any(message.body for message in record.args.get("messages", ()))
 
 
 def _is_open(record: Record) -> str | None:
@@ -88,6 +90,12 @@ def _refused_updates(facts: Facts) -> int:
     return sum(_updates(record) and record.outcome == Outcome.ERROR for record in facts.records)
 
 
+def _own_partitions(facts: Facts) -> int:
+    """Each get that shows the partitions, and each entity that was refused as it was to have none."""
+    asked = (one.args.get("settings", {}) for one in facts.records if one.op == _CREATES and one.error)
+    return len(_answers(facts, "partitions")) + sum(one.get("partitioned") is False for one in asked)
+
+
 EXERCISED: Final[Mapping[str, Exercise]] = {
     "ENT-1": Exercise(_refused_updates, (_UPDATES,), judged=True),
     "ENT-7": Exercise(
@@ -96,5 +104,5 @@ EXERCISED: Final[Mapping[str, Exercise]] = {
     "MGT-1": Exercise(_counted, (GETS,), judged=True, finds=find_wrong),
     "MGT-2": Exercise(_while_down, (GETS, _DOWN), judged=True),
     "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
-    "ENT-3": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
+    "ENT-3": Exercise(_own_partitions, (GETS,), judged=True),
 }

@@ -17,7 +17,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import OPS, Outcome
-from partq.model.profiles import SELDOM_CHOSEN, Entity, requirements_of
+from partq.model.profiles import LIMITS, Entity, requirements_of
 
 Records = tuple[Record, ...]
 
@@ -68,7 +68,7 @@ USE: Final = Use(
     rule="TXN-5",
     what="limits of transactions",
     matters=lambda record, end: False,
-    chosen=lambda entity: any(getattr(entity, name) != getattr(Entity(), name) for name in SELDOM_CHOSEN),
+    chosen=lambda entity: any(getattr(entity, name) != getattr(Entity(), name) for name in LIMITS),
     compared=_compared,
 )
 

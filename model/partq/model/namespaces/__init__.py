@@ -1,0 +1,1 @@
+"""Namespaces: entities side by side, and how many."""
