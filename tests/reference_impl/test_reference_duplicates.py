@@ -104,3 +104,29 @@ def test_an_id_is_the_key_that_a_transaction_needs() -> None:
 
     assert sent() == "ok"
     assert sent(duplicate_detection=False) == "invalid_operation"
+
+
+def test_messages_without_an_id_get_ids_of_their_own() -> None:
+    world = _world()
+
+    def scene() -> Steps[list[Any]]:
+        for n in range(3):
+            yield from world.send(Post(f"m{n}", without_id=True), txn=None)
+        first = yield from world.peek(number=0)
+        return [first[2], (yield from world.receive(3))[2]]
+
+    peeked, received = ([shown.message_id for shown in answer] for answer in world.do(scene()))
+    assert peeked == received
+    assert len({*peeked}) == 3 and all(peeked)
+
+
+def test_the_id_that_a_message_was_assigned_is_its_key() -> None:
+    world = _world(partitions=4, partitioned=True)
+
+    def scene() -> Steps[str]:
+        yield from world.begin("t")
+        first = yield from world.send(Post("m1", without_id=True), txn="t")
+        second = yield from world.send(Post("m2", without_id=True), txn="t")
+        return f"{outcome(first)} {outcome(second)}"
+
+    assert world.do(scene()) == "ok invalid_operation"

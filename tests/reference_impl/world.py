@@ -24,6 +24,7 @@ class Post:
     properties: tuple[tuple[str, str], ...] = ()
     scheduled_at: int | None = None
     ttl: int | None = None
+    without_id: bool = False
 
 
 class World:

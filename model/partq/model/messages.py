@@ -28,7 +28,8 @@ class Message:
     """A message as the application hands it to a client.
 
     ``scheduled_at`` and ``ttl`` are nanoseconds (of the history's clock, and a length). ``properties``
-    are the user properties, as pairs, so that a message can be hashed.
+    are the user properties, as pairs, so that a message can be hashed. ``without_id``: the application gave
+    it no message ID, and ``id`` is a name that nobody else knows.
 
     Raises `InvalidMessage` where a field is not what it says.
     """
@@ -40,6 +41,7 @@ class Message:
     properties: tuple[tuple[str, str], ...] = ()
     scheduled_at: int | None = None
     ttl: int | None = None
+    without_id: bool = False
 
     def __post_init__(self) -> None:
         if type(self.id) is not str or type(self.body) is not str:
@@ -54,6 +56,8 @@ class Message:
             _check_time("scheduled_at", self.scheduled_at)
         if self.ttl is not None:
             _check_time("ttl", self.ttl)
+        if type(self.without_id) is not bool:
+            raise InvalidMessage(f"without_id must be true or false: {self.without_id!r}")
 
     def property(self, name: str) -> str | None:
         """The user property of that name, or None."""
@@ -141,6 +145,8 @@ class Delivery(NamedTuple):
     ``lock`` is an opaque token; ``locked_until`` and ``enqueued_at`` are ns of the history's clock.
     ``partition`` is the broker's own name of it as a number (never assumed to be 0, 1, 2 …).
     ``properties``: empty where the message is shown to have none. ``reason``: why it was dead-lettered.
+    ``message_id``: the ID of a message that was sent without one (`Message.without_id`), empty where it is
+    shown to have none; of others ``id`` says it.
     """
 
     id: str
@@ -157,6 +163,7 @@ class Delivery(NamedTuple):
     properties: tuple[tuple[str, str], ...] | None = None
     redelivered: bool | None = None
     reason: str | None = None
+    message_id: str | None = None
 
 
 class Session(NamedTuple):

@@ -81,6 +81,7 @@ MESSAGE: Final[dict[str, Arg]] = _ID | {
     "properties": Arg(Kind.PAIRS),
     "scheduled_at": Arg(Kind.INT),
     "ttl": Arg(Kind.INT),
+    "without_id": Arg(Kind.FLAG, meaning="whether the application gave it no message ID"),
 }
 """What an application sends."""
 
@@ -98,6 +99,7 @@ DELIVERY: Final[dict[str, Arg]] = _ID | {
     "properties": Arg(Kind.PAIRS),
     "redelivered": Arg(Kind.FLAG),
     "reason": Arg(Kind.TEXT),
+    "message_id": Arg(Kind.TEXT, meaning="of a message that was sent without one; empty: it has none"),
 }
 """What a broker shows of a message."""
 

@@ -251,13 +251,14 @@ class Txn(NamedTuple):
 
 class Sent(NamedTuple):
     """A message that was accepted, with its key and partition. ``at``: its enqueued time lies between, ns.
-    ``txn``: the open transaction that it is part of."""
+    ``txn``: the open transaction that it is part of. ``without_id``: the application gave it no ID."""
 
     id: str
     key: str | None
     part: int
     at: tuple[int, int]
     txn: str | None = None
+    without_id: bool = False
 
 
 class SessionLock(NamedTuple):

@@ -22,6 +22,7 @@ from .flowend import FlowEnd
 from .flows import Assignments
 from .freedoms import taken
 from .frontend import FrontEnd
+from .library import Library
 from .limits import Limits
 from .management import Accounts
 from .namespaces import Namespace
@@ -64,6 +65,7 @@ class Parts:
     accounts: type[Accounts] = Accounts
     limits: type[Limits] = Limits
     namespace: type[Namespace] = Namespace
+    library: type[Library] = Library
     session_states: type[SessionStates] = SessionStates
     flat_rules: type[Rules] = Rules
     partitioned_rules: type[Rules] = PartitionedRules
@@ -92,6 +94,7 @@ class Broker(Core):
         self.accounts = parts.accounts(self)
         self.limits = parts.limits(self)
         self.namespace = parts.namespace(self)
+        self.library = parts.library(clock)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
             partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)

@@ -62,6 +62,7 @@ class Core:
     accounts: Any
     limits: Any
     namespace: Any
+    library: Any
 
     def __init__(
         self,
@@ -283,6 +284,7 @@ class Core:
             content.properties or None,
             None,
             stored.reason,
+            self.library.shown(stored),
         )
 
     def show_to_flow(self, stored: Stored, token: str | None) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from .clock import Clock
 from .freedoms import Freedoms, taken
-from .store import Content, Holder, Stored
+from .store import Content, Holder, Stored, id_of
 
 KeyOf = Callable[[Content], str | None]
 
@@ -53,7 +53,7 @@ class Memory:
 
     def name_of(self, content: Content) -> tuple[str, str | None]:
         """What a message is remembered by: its ID, with its key if there are partitions."""
-        return content.id, None if self.key_of is None else self.key_of(content)
+        return id_of(content), None if self.key_of is None else self.key_of(content)
 
     def is_known(self, name: tuple[str, str | None], now: int) -> bool:
         """Whether a message of that name was stored within the window (DUP-1, DUP-2)."""

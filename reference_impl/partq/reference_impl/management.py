@@ -17,7 +17,7 @@ from .namespaces import Founding
 from .network import Connection
 from .partition import Partition
 from .sessions import InSessions
-from .store import Content, Store, Stored
+from .store import Content, Store, Stored, id_of
 
 AVAILABLE: Final = "Available"
 LIMITED: Final = "Limited"
@@ -154,7 +154,7 @@ class Managing(InSessions, Founding):
         """The bytes of a message: of its body, and of its headers and properties if these count."""
         texts = [content.body]
         if headers:
-            texts += [content.id, content.session_id or "", content.partition_key or ""]
+            texts += [id_of(content), content.session_id or "", content.partition_key or ""]
             texts += [text for pair in content.properties for text in pair]
         return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 

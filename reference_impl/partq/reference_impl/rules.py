@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .errors import Refused
-from .store import Content, Stored
+from .store import Content, Stored, id_of
 from .transactions import Transaction
 
 
@@ -44,7 +44,7 @@ class PartitionedRules(Rules):
         """Session ID, else partition key; both set must be equal."""
         session, key = content.session_id, content.partition_key
         if session is None:
-            return content.id if key is None and self.by_id else key
+            return id_of(content) if key is None and self.by_id else key
         if key is not None and key != session:
             raise Refused("invalid_operation", "session ID and partition key differ")
         return session

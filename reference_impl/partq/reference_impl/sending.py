@@ -46,6 +46,7 @@ class Sending:
 
     def send(self, contents: Sequence[Content], txn: str | None, timeout: int) -> Steps[None]:
         """Store all messages or none. ``timeout``: how long the client will wait, in ns."""
+        contents = self.broker.library.completed(contents)
         yield from self.arrive(lambda: self.send(contents, txn, timeout))
         self.broker.check_alive()
         send = Send(contents, self.admit(contents, txn), None, timeout, self.clock.now)

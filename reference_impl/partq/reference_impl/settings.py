@@ -29,6 +29,7 @@ class Shown(NamedTuple):
     properties: tuple[tuple[str, str], ...] = ()
     redelivered: bool | None = None
     reason: str | None = None
+    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,14 @@ class Content(Protocol):
     def scheduled_at(self) -> int | None: ...
     @property
     def ttl(self) -> int | None: ...
+    @property
+    def without_id(self) -> bool: ...
 
 
 @dataclass(slots=True)
 class Letter:
-    """A message of the broker's own making."""
+    """A message of the broker's own making. ``message_id``: the one that it was assigned, where its client
+    gave it none; None: not yet."""
 
     id: str
     body: str
@@ -42,12 +45,20 @@ class Letter:
     properties: tuple[tuple[str, str], ...]
     scheduled_at: int | None
     ttl: int | None
+    without_id: bool = False
+    message_id: str | None = None
 
     @classmethod
     def of(cls, one: Content) -> Self:
         """The same of a message."""
-        keys = one.session_id, one.partition_key
-        return cls(one.id, one.body, *keys, one.properties, one.scheduled_at, one.ttl)
+        keys, times = (one.session_id, one.partition_key), (one.scheduled_at, one.ttl)
+        assigned = one.message_id if isinstance(one, Letter) else None
+        return cls(one.id, one.body, *keys, one.properties, *times, one.without_id, assigned)
+
+
+def id_of(content: Content) -> str:
+    """The message ID that it bears: the one that its client gave it, or else was assigned."""
+    return content.id if not isinstance(content, Letter) or content.message_id is None else content.message_id
 
 
 @dataclass(slots=True)

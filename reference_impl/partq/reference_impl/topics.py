@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .clock import HOP, Steps
 from .errors import Refused
-from .store import Content
+from .store import Content, id_of
 
 DEFAULT: Final = "$Default"
 """The name of the rule that a subscription has at first."""
@@ -49,7 +49,7 @@ class Copies:
 
     def value(self, content: Content, field: str) -> str | None:
         """The message's value of the field that a rule asks for."""
-        found: str | None = getattr(content, field)
+        found: str | None = id_of(content) if field == "id" else getattr(content, field)
         return found
 
 

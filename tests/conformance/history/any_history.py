@@ -20,7 +20,14 @@ pairs = st.lists(st.tuples(text, text), max_size=3).map(tuple)
 maybe = {"session_id": st.none() | name, "partition_key": st.none() | name}
 
 messages = st.builds(
-    Message, text, text, properties=pairs, scheduled_at=st.none() | count, ttl=st.none() | count, **maybe
+    Message,
+    text,
+    text,
+    properties=pairs,
+    scheduled_at=st.none() | count,
+    ttl=st.none() | count,
+    without_id=st.booleans(),
+    **maybe,
 )
 deliveries = st.builds(
     Delivery,
@@ -37,6 +44,7 @@ deliveries = st.builds(
     partition_key=st.none() | text,
     properties=pairs,
     redelivered=st.none() | st.booleans(),
+    message_id=st.none() | text,
 )
 free = st.recursive(
     st.none() | st.booleans() | text | st.integers(-MAX_INT - 1, MAX_SEQ),

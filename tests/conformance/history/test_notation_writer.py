@@ -52,6 +52,8 @@ def test_printed_records_are_read_again_as_they_were(name: str) -> None:
         "c1 receive 3 timeout=50ms -> m1#7 enqueued=1.000000001s lock=l1 until=31.25s @1ns-2ns",
         "c1 send m1 at=2.5s ttl=90s -> ok @1ns-2ns",
         "env frontend_lost c1 -> ok @1ns-2ns",
+        "c1 send m1 without_id=yes -> ok @1ns-2ns",
+        'c1 peek 3 -> m1#7 message_id="", m2#8 message_id=x @1ns-2ns',
         "c1 send m1 -> ok @10.015000001s-20s",
         "c1 send m1 -> ok @999.999µs-1ms",
         "c1 send m1 -> unknown @250ms-",

@@ -80,7 +80,8 @@ class Client:
     """
 
     def send(self, message: Message, *, txn: str | None = None, timeout: float = 60.0) -> None:
-        """Send one message, in the open transaction ``txn`` if given; return once the broker accepted it."""
+        """Send one message, in the open transaction ``txn`` if given; return once the broker accepted it. One
+        ``without_id`` is sent with no message ID (KEY-6); its ``id`` is recognised by the body alone."""
         raise Rejected("unsupported")
 
     def send_batch(

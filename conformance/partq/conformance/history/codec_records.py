@@ -302,6 +302,8 @@ def plain_message(message: Message) -> dict[str, Any]:
     found = _shown_only(message, _MESSAGE.readers)
     if not message.properties:
         found.pop("properties")  # none is what leaving them out says
+    if not message.without_id:
+        found.pop("without_id")
     return found
 
 

@@ -170,6 +170,7 @@ SENT: Final[_Attributes] = {
     "session": ("session_id", str),
     "at": ("scheduled_at", time),
     "ttl": ("ttl", time),
+    "without_id": ("without_id", _flag),
 }
 """The attributes of a message that is sent, beside ``prop.NAME``."""
 
@@ -185,5 +186,6 @@ SHOWN: Final[_Attributes] = {
     "state": ("state", str),
     "redelivered": ("redelivered", _flag),
     "reason": ("reason", str),
+    "message_id": ("message_id", str),
 }
 """The attributes of a message that is shown, beside ``prop.NAME``."""

@@ -156,7 +156,7 @@ def _attributes(item: Any, names: Mapping[str, str], family: Profile) -> Iterato
         yield f"{'partition_key' if by_property else 'key'}={_text(item.partition_key)}"
     for field, name in names.items():
         value = getattr(item, field)
-        if value is not None and (value != "" or names is _SHOWN):
+        if value is not None and (names is _SHOWN or (value != "" and value is not False)):
             yield f"{name}={time_text(value) if field in TIMES else _text(value)}"
     for key, value in item.properties or ():
         by_key = key == SOLACE_KEY and family.key_rule is KeyRule.USER_PROPERTY

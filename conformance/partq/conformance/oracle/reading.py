@@ -31,7 +31,7 @@ from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import TOGETHER
 from partq.conformance.oracle.roles import ENDS, TELLS
 from partq.conformance.oracle.subqueues import subqueue
-from partq.conformance.oracle.uses import runs_from_enqueued_times, told_apart
+from partq.conformance.oracle.uses import runs_from_enqueued_times, told_apart, wrong
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
@@ -132,9 +132,11 @@ class EntityReading:
         Raises `Unanswerable`, `Impossible`.
         """
         records = self._named(waived)
-        if self.beside is not None and (wrong := subqueue().wrong(records, waived)):
-            raise Impossible(*wrong)
+        if self.beside is not None and (found := subqueue().wrong(records, waived)):
+            raise Impossible(*found)
         start = self._start(records, late, waived)
+        if found := wrong(start.cfg, records):
+            raise Impossible(*found)
         effects = self._effects_of(waived, whole=False)
         answers = self._effects_of(waived, whole=True) if self.family.flows else effects
         rejected = self._rejected.setdefault(waived & rules(), [])

@@ -93,6 +93,8 @@ def _check_messages(
         raise NotFollowed("messages that may be too large are not followed")
     for record in records:
         for message in record.args.get("messages", ()):
+            if message.without_id:
+                raise NotFollowed("messages that are sent without an ID are not followed")
             if ambiguous(message, profile(header.profile).key_rule):
                 raise NotFollowed("a message with two keys, of which no source says which one counts")
         if not sent and record.messages:

@@ -12,6 +12,7 @@ from partq.conformance.history import Header, History, Record
 from partq.conformance.of_mechanisms import given
 from partq.model.profiles import Entity, requirements_of
 from partq.model.requirements import catalogue
+from partq.model.state import Config
 
 Records = tuple[Record, ...]
 
@@ -28,6 +29,7 @@ class Use(NamedTuple):
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
     different clients may differ by so many ns; raises `Ambiguous`. ``compared``: the records of a history,
     without what their answers say that nothing can be held against, and with what others tell of them.
+    ``wrong``: what no state of the model can show, by names of births: the rule, the record, and why.
     ``open``: why nothing is known of what such a record does, if so."""
 
     uses: Callable[[Record], bool]
@@ -43,6 +45,7 @@ class Use(NamedTuple):
     tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
     open: Callable[[Record], str | None] = lambda record: None
     compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
+    wrong: Callable[[Config, Records], tuple[str, int, str] | None] = lambda cfg, records: None
 
 
 @cache
@@ -89,6 +92,12 @@ def compared(header: Header, entity: Entity, records: Records) -> Records:
         if any(map(one.uses, records)):
             records = one.compared(header, entity, records)
     return records
+
+
+def wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
+    """What the records of an entity show that no state can: the rule, the record, and why."""
+    used = (one for one in uses().values() if any(map(one.uses, records)))
+    return next((found for one in used if (found := one.wrong(cfg, records))), None)
 
 
 def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:

@@ -42,6 +42,17 @@ MEETINGS: Final = (
         needs="accept_session",
         one_in=12,
     ),
+    Theme(
+        "meetings-without-ids",
+        rule="KEY-6",
+        weights=weighed(
+            f"{_MET}, without_ids 24, without_ids_together 8, receive 14, twice 3, a_window 3, reconsidered 2"
+        ),
+        wears=True,
+        settings={"duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": (True, True, False)},
+        one_in=12,
+    ),
 )
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
-transactions, in a queue without sessions and in one with them."""
+transactions, in a queue without sessions and in one with them; and sent without an ID."""

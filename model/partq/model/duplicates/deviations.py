@@ -1,10 +1,11 @@
-"""How a broker breaks the rules on duplicates (DUP), and does not take the message ID for a key (KEY-4)."""
+"""How a broker breaks the rules on duplicates (DUP), does not take the message ID for a key (KEY-4), and
+gives no ID where the application gave none (KEY-6)."""
 
 from __future__ import annotations
 
 from ..actions import Action
 from ..departures import beyond
-from ..messages import Message, effective_key, is_copy
+from ..messages import Message, effective_key, is_copy, message_id
 from ..routing.norm import key_of, refusals
 from ..state import Sent, State, Txn
 from ..transactions.norm import may_refuse_key
@@ -24,6 +25,19 @@ def stored_elsewhere(state: State, sent: Sent) -> Verdicts:
     return frozenset({False}) if apart else frozenset()
 
 
+@beyond(is_dropped, "KEY-6", broken=True)
+def taken_for_another(state: State, sent: Sent) -> Verdicts:
+    """A message that was sent without an ID has that of another one, and is dropped as its duplicate."""
+    others = (other for other in state.sent if other.without_id and other.id != sent.id)
+    known = sent.without_id and any(_given_key(other) == _given_key(sent) for other in others)
+    return frozenset({True}) if known else frozenset()
+
+
+def _given_key(sent: Sent) -> str | None:
+    """Its key, where that is not its ID."""
+    return None if sent.key == message_id(sent.id) else sent.key
+
+
 @beyond(is_dropped, "DUP-2", broken=True)
 def dropped_for_ever(state: State, sent: Sent) -> Verdicts:
     """A message is a duplicate however long ago the other one was sent."""
@@ -35,6 +49,12 @@ def dropped_for_ever(state: State, sent: Sent) -> Verdicts:
 def duplicate_refused(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """A duplicate is refused."""
     return frozenset({True}) if any(is_copy(message.id) for message in messages) else frozenset()
+
+
+@beyond(may_refuse_key, "KEY-6", where=detects, broken=True)
+def no_id_is_no_key(state: State, txn: Txn, action: Action) -> bool:
+    """A message in a transaction is refused as it has neither a key nor an ID."""
+    return any(m.without_id and key_of(state.cfg, m) == message_id(m.id) for m in action.messages)
 
 
 @beyond(may_refuse_key, "KEY-4", where=detects, broken=True)

@@ -3,7 +3,8 @@
 Each message that was stored is remembered by ID and key, whatever became of it (`State.sent`). Where another
 one comes near the end of its window, or meets one that a transaction may still send, both are allowed. Which
 copy was kept the history shows: a copy that is shown was stored, one that nothing shows was dropped, or
-stored unseen. That the message ID is a key is `routing`'s business.
+stored unseen. That the message ID is a key is `routing`'s business. A message that was sent without an ID is
+assigned one of its own, for which its name stands.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions import Action
-from ..clauses import clause, point
+from ..clauses import clause, guard, point
 from ..edits import with_entry, with_part, with_txn
 from ..messages import Delivery, message_id
 from ..routing.norm import key_of
@@ -31,6 +32,13 @@ _EITHER: Verdicts = frozenset({True, False})
 def detects(cfg: Config) -> bool:
     """Whether the entity detects duplicates, and so takes message IDs for keys where there is no other."""
     return cfg.entity.duplicate_detection
+
+
+@guard("KEY-6")
+def is_own_id(cfg: Config, shown: str, before: str, taken: bool) -> bool:
+    """Whether a message that was sent without an ID may be shown with this one. ``before``: the one that it
+    was shown with first; ``taken``: another one of its key, sent without an ID, is shown with this one."""
+    return shown != "" and shown == before and not (taken and cfg.entity.duplicate_detection)
 
 
 @screens(detects)
@@ -60,7 +68,7 @@ def _told(
     n, left = left[0], left[1:]
     message = action.messages[n]
     span = state.now - action.early, state.now + action.slack
-    sent = Sent(message.id, key_of(state.cfg, message), places[n], span, action.txn)
+    sent = Sent(message.id, key_of(state.cfg, message), places[n], span, action.txn, message.without_id)
     verdicts = is_dropped(state, sent)
     if True in verdicts and hints[n] is None:
         yield from _told(burn(state, places[n], "", 1), action, places, hints, left, kept)

@@ -79,7 +79,7 @@ def _matches(rule: str, message: Message) -> Verdicts:
     if not asks:
         return frozenset({rule == "true"})
     if name == "id":
-        return _equal(message_id(message.id), value)
+        return _equal(None if message.without_id else message_id(message.id), value)
     if name == "partition_key" and message.partition_key is None and message.session_id is not None:
         return _equal(message.session_id, value) | {False}  # a key of its own it has not
     return _equal(getattr(message, name), value)

@@ -1,4 +1,5 @@
-"""Defects in duplicate detection (DUP), and in taking the message ID for a key (KEY-4)."""
+"""Defects in duplicate detection (DUP), in taking the message ID for a key (KEY-4), and in assigning one
+(KEY-6)."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ from ..duplicates import Memory
 from ..errors import Refused
 from ..faults import Faults
 from ..frontend import FrontEnd
+from ..library import Library
 from ..partition import Partition
 from ..rules import PartitionedRules
-from ..store import Content
-from .forms import before, then
+from ..store import Content, Letter, Stored
+from .forms import answering, before, then
 from .registry import defect
 
 
@@ -73,3 +75,27 @@ def duplicates_extend_the_window(self: Memory, name: tuple[str, str | None], now
 def id_is_no_key(self: PartitionedRules) -> None:
     """With duplicate detection, too, a message without session ID and partition key has no key."""
     self.by_id = False
+
+
+@defect("KEY-6", "assigned")
+def id_left_out(self: Library) -> str:
+    """A message that is sent without an ID gets none."""
+    return ""
+
+
+@defect("KEY-6", "assigned", profile="azure-standard")
+def ids_too_short(self: Library) -> str:
+    """The IDs that are assigned are three in all."""
+    return f"{int(3 * self.clock.random())}"
+
+
+@defect("KEY-6", "assigned")
+def key_for_an_id(self: Library, letter: Letter) -> str:
+    """A message that is sent without an ID gets its partition key for one."""
+    return letter.partition_key or letter.session_id or Library.assigned(self, letter)
+
+
+@defect("KEY-6", "shown", answering, profile="azure-standard")
+def id_anew_with_each_delivery(self: Library, stored: Stored, shown: str | None) -> str | None:
+    """A message that is delivered again bears another ID."""
+    return shown and f"{shown}-{stored.tries}"

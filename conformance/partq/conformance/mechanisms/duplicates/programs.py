@@ -1,5 +1,5 @@
-"""Programs that send messages again under their IDs, with bodies of their own. Cases: DUP and KEY-4 on the
-azure profiles."""
+"""Programs that send messages again under their IDs, with bodies of their own, and messages without an ID.
+Cases: DUP, KEY-4 and KEY-6 on the azure profiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _again(draft: Draft, one: Message) -> Message:
     """Another message of that ID, or of a new one where IDs mean nothing; now and then of another key."""
     draft.messages += 1
     copy = replace(one, body=f"copy {draft.messages} of {one.id}")
-    if not draft.entity.ids_count:
+    if not draft.entity.ids_count or one.without_id:
         copy = replace(copy, id=f"m{draft.messages}")
     keyed = draft.family.partitioned and not copy.properties and draft.chance(8)
     return replace(copy, session_id=None, partition_key=draft.some_key()) if keyed else copy
@@ -100,7 +100,37 @@ def _scheduled(draft: Draft) -> None:
     draft.add(ENV, "advance", by=3 * SECOND)
 
 
+def _without_id(draft: Draft, key: str | None) -> Message:
+    return replace(draft.message(key), without_id=True)
+
+
+def _without_ids(draft: Draft) -> None:
+    """One or a few messages of one key without IDs, apart or in a batch, now or later."""
+    key, client, way = draft.some_key(), draft.client(), draft.source.below(4)
+    several = [_without_id(draft, key) for _ in range(1 + draft.source.below(3))]
+    later = {"delay": 2 * SECOND} if way == 1 else {}
+    if way == 0 and len(several) > 1:
+        draft.add(client, "send_batch", messages=tuple(several))
+        return
+    for one in several:
+        draft.add(client, "send", messages=(one,), **later)
+
+
+def _without_ids_together(draft: Draft) -> None:
+    """Messages without IDs in a transaction, and others of their key outside of it."""
+    client, key = draft.client(), draft.some_key()
+    draft.add(client, "begin")
+    for _ in range(1 + draft.source.below(2)):
+        draft.add(client, "send", messages=(_without_id(draft, key),), txn=True)
+    if draft.chance(2):
+        draft.add(draft.client(), "send", messages=(_without_id(draft, key),))
+    draft.add(client, "rollback" if draft.chance(4) else "commit")
+    browse(draft)
+
+
 PHRASES: Final[Phrases] = {
+    "without_ids": _without_ids,
+    "without_ids_together": _without_ids_together,
     "repeat": _repeat,
     "twice": _twice,
     "copies_in_a_batch": _in_a_batch,
@@ -202,6 +232,21 @@ def _scope() -> Steps:
     yield do.peek("c3", start="start")
     yield do.take("c3", 5)
     yield do.take("c3", 5)
+
+
+@CASES.case("message-id-assigned", PARTITIONED, "KEY-6", **_DETECTING)
+def _assigned() -> Steps:
+    """Messages that are sent without an ID get IDs of their own.
+    Of one key and of none, in a transaction and outside: none is dropped, and the ID stays."""
+    for n, key in enumerate(("a", "a", None, None), 1):
+        yield do.send("c1", replace(message(f"m{n}", key), without_id=True))
+    yield do.begin("c1")
+    yield do.send("c1", replace(message("m5"), without_id=True), txn=True)
+    yield do.commit("c1")
+    yield do.peek("c3", start="start")
+    yield do.receive("c2", 5)
+    yield do.abandon("c2", 0)
+    yield from [do.take("c3", 5) for _ in range(5)]
 
 
 @CASES.case("message-id-key", PARTITIONED, "KEY-4", **_DETECTING)

@@ -1,5 +1,6 @@
 """What a history shows of duplicates: which of several messages that were sent under one ID is meant,
-wherever one is shown, and what exercises their rules.
+wherever one is shown, whether those that were sent without one have one of their own, and what exercises the
+rules.
 
 Each send of an ID gets a name of its own (`messages.as_copy`), and so does each appearance, by what is shown
 of it: body and keys tell copies apart. Where they do not, or where only the answer to its own send shows a
@@ -22,9 +23,10 @@ from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.messages import Delivery, Message, as_copy, is_copy, is_shown_as
+from partq.model.duplicates.norm import is_own_id
+from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
 from partq.model.operations import Outcome
-from partq.model.state import FOREVER
+from partq.model.state import FOREVER, Config
 
 _Sends = list[tuple[Record, Message]]
 """The sends of one ID, in their order."""
@@ -42,6 +44,8 @@ def _told_apart(records: tuple[Record, ...], skew: int) -> tuple[Record, ...]:
         return records
     if any(is_copy(id) for id in sends):
         raise Ambiguous("a message bears the name of a copy")
+    if any(message.without_id for found in again.values() for _, message in found):
+        raise Ambiguous("several messages have one name, and not all of them the ID that it is")
     return tuple(_numbered(_named(records, again, skew), again))
 
 
@@ -115,13 +119,37 @@ def _numbered(records: Iterator[Record], again: dict[str, _Sends]) -> Iterator[R
         yield record if len(kept) == len(record.messages) else structs.replace(record, messages=kept)
 
 
+def _without_id(record: Record) -> bool:
+    return any(message.without_id for message in _messages(record))
+
+
+def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] | None:
+    """The first message that was sent without an ID and is shown with none, with another one than before, or
+    with that of another one of its key."""
+    sent = {as_active(m.id): m for record in records for m in _messages(record) if m.without_id}
+    borne, owners = dict[str, str](), dict[tuple[str, str | None], str]()
+    for record, one in ((r, one) for r in records for one in r.messages):
+        name, shown = as_active(one.id), one.message_id
+        if shown is None or name not in sent:
+            continue
+        before, key = borne.setdefault(name, shown), effective_key(sent[name], cfg.profile.key_rule)
+        other = owners.setdefault((shown, key), name)
+        if not is_own_id(cfg, shown, before, other != name):
+            how = "no ID" if not shown else f"another ID than before, {shown!r} instead of {before!r}"
+            how = how if before != shown or not shown else f"the ID {shown!r}, which {other!r} has, too"
+            return "KEY-6", record.i, f"{name!r}, sent without an ID, is shown with {how}"
+    return None
+
+
 USE: Final = Use(
-    uses=lambda record: False,
+    uses=_without_id,
     rule="DUP-1",
     what="duplicates",
     matters=lambda record, end: False,
+    spreads=frozenset({"KEY-6"}),  # a message is dropped for any other one that was sent without an ID
     chosen=lambda entity: entity.duplicate_detection,
     tells_apart=_told_apart,
+    wrong=_wrong_id,
 )
 
 
@@ -163,8 +191,18 @@ def _keyed_by_id(facts: Facts) -> int:
     return sum("txn" in s.record.args or len(facts.by_id[s.message.id]) > 1 for s in accepted)
 
 
+def _assigned(facts: Facts) -> int:
+    """Each time that a message which was sent without an ID is shown with one, or without."""
+    nameless = {id for id, sends in facts.by_id.items() if any(one.message.without_id for one in sends)}
+    every = (
+        seen for table in (facts.received, facts.peeked) for id in nameless for seen in table.get(id, ())
+    )
+    return sum(seen.delivery.message_id is not None for seen in every)
+
+
 EXERCISED: Final[Mapping[str, Exercise]] = {
     "KEY-4": Exercise(_keyed_by_id, ("partitions",), judged=True),
+    "KEY-6": Exercise(_assigned, ("send",), judged=True),
     "DUP-1": Exercise(_dropped, ("send",), judged=True),
     "DUP-2": Exercise(_new_again, ("send",), judged=True),
 }

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ...duplicates import Memory
 from ...errors import Refused
 from ...frontend import FrontEnd
-from ...store import Content
-from ..forms import before
+from ...library import Library
+from ...store import Content, Stored
+from ..forms import answering, before
 from ..registry import defect
 
 
@@ -44,3 +45,15 @@ def id_no_key_in_transactions(self: FrontEnd, contents: Sequence[Content], txn: 
     plain = any(one.session_id is None and one.partition_key is None for one in contents)
     if txn is not None and plain and self.broker.rules.by_id:
         raise Refused("invalid_operation", "a send in a transaction needs a partition key")
+
+
+@defect("KEY-6", "assigned")
+def second_for_an_id(self: Library) -> str:
+    """The ID that is assigned is the second in which the message is sent."""
+    return str(self.clock.now // 1_000_000_000)
+
+
+@defect("KEY-6", "shown", answering)
+def locked_without_an_id(self: Library, stored: Stored, shown: str | None) -> str | None:
+    """A message that was sent without an ID shows none while it is locked."""
+    return "" if shown is not None and stored.lock is not None else shown
