@@ -208,7 +208,7 @@ COVERED = {
     *(f"SES-{n}" for n in range(1, 6)),
     *(f"MGT-{n}" for n in (1, 2, 3)),
     *(f"ENT-{n}" for n in (1, 2, 3, 4, 5, 7)),
-    *("TXN-6", "TOPIC-1", "TOPIC-2"),
+    *("TXN-6", "TOPIC-1", "TOPIC-2", "FWD-1", "FWD-2"),
 }
 
 
@@ -219,5 +219,5 @@ def test_every_row_of_the_model_has_a_clause_and_every_clause_a_row() -> None:
 
 def test_clauses_are_found_by_requirement() -> None:
     assert "routing.norm.rejected" in clauses.of("ROUTE-5")
-    assert clauses.of("FWD-1") == ()
+    assert clauses.of("ROUTE-10") == ()
     assert "routing.norm.refusals" in clauses.of("KEY-3")

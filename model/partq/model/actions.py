@@ -53,6 +53,9 @@ INTERNAL: Final = (
 ACTIVATE: Final = "activate"
 """The broker's own move by which a scheduled message is enqueued (SCH)."""
 
+FORWARD: Final = "forward"
+"""The broker's own move by which a message arrives that another queue forwards (FWD)."""
+
 BURY: Final = "bury"
 """The broker's own move by which a message comes to the dead-letter queue (RCV-9)."""
 
@@ -176,7 +179,8 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
             fields[name] = tuple(sorted(value.items()))
         elif name in Action._fields:
             fields[name] = tuple(value) if isinstance(value, list) else value
-    if told := tuple((name, args[name]) for name in OPS[op].tells if name in args and name not in fields):
+    tells = OPS[op].tells if op in OPS else ()
+    if told := tuple((name, args[name]) for name in tells if name in args and name not in fields):
         fields["told"] = told
     if "seqs" in fields:
         fields["max"] = len(fields["seqs"])

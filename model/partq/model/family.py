@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .messages import MAX_SEQ, Delivery, KeyRule, Message, effective_key
-from .operations import SUBSCRIPTION
+from .operations import DEAD_LETTERS, FORWARDS_TO, SUBSCRIPTION
 
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
@@ -40,6 +40,7 @@ class Entity:
     ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
     ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
     "false", or "FIELD=VALUE" with one of `CORRELATED`. A subscription's own settings have itself alone.
+    ``forward_to``: the queues through which all goes that is sent to it, in order; the last keeps it (FWD).
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
     ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
     namespace that holds at first this entity alone (ENT-5); None: as usual, and it may hold others.
@@ -63,9 +64,11 @@ class Entity:
     max_transaction_messages: int = 100
     max_entities: int | None = None
     max_partitioned_entities: int | None = None
+    forward_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_subscriptions()
+        self._check_forwarding()
         for name, (low, high, optional) in ENTITY_BOUNDS.items():
             value = getattr(self, name)
             if value is None and optional:
@@ -89,21 +92,46 @@ class Entity:
                 raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}; known: {known}")
         object.__setattr__(self, "subscriptions", tuple(sorted(rules.items())))
 
+    def _check_forwarding(self) -> None:
+        chain = tuple(self.forward_to)
+        if any(type(name) is not str or not _NAME.fullmatch(name) for name in chain):
+            raise InvalidEntity(f"forward_to must be names, without slashes and spaces: {self.forward_to!r}")
+        if len({name.casefold() for name in chain}) < len(chain):
+            raise InvalidEntity(f"forward_to must be different names: {self.forward_to!r}")
+        object.__setattr__(self, "forward_to", chain)
+
     @property
     def outlets(self) -> tuple[str, ...]:
         """From which entities what is sent to this one is received, by their words; none: from itself."""
-        return tuple(SUBSCRIPTION + name for name, _ in self.subscriptions)
+        far = (name + DEAD_LETTERS for name in self.forward_to[MOST_HOPS - 1 : -1][:1])
+        chain = (FORWARDS_TO + name for name in (*self.forward_to[-1:], *far))
+        return (*(SUBSCRIPTION + name for name, _ in self.subscriptions), *chain)
 
     def outlet(self, word: str) -> Entity:
         """The settings of the one that is called so."""
         own = tuple(one for one in self.subscriptions if SUBSCRIPTION + one[0] == word)
-        return replace(self, subscriptions=own)
+        for hops, name in enumerate(self.forward_to, start=1):
+            if FORWARDS_TO + name == word:
+                settings = {one.name: getattr(self, one.name) for one in fields(Entity)}
+                return Destination(**settings | {"forward_to": self.forward_to[hops:]}, hops=hops)
+        return replace(self, subscriptions=own, forward_to=())
 
     @property
     def ids_count(self) -> bool:
         """Whether message IDs mean something: one that comes again is a duplicate (DUP-1), and one is the key
         where no other is (KEY-4)."""
         return self.duplicate_detection
+
+
+MOST_HOPS: Final = 4
+"""So often may a message be forwarded in a row (FWD-2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination(Entity):
+    """A queue to which another one forwards what it is sent, over so many ``hops``."""
+
+    hops: int = 1
 
 
 ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
@@ -142,6 +170,9 @@ LIMITS: Final = ("transaction_timeout", "max_transaction_messages")
 
 SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities")
 """The settings that most brokers have as they are."""
+
+HEEDED: Final = (*SELDOM_CHOSEN, "forward_to")
+"""The settings of which a broker has to say that it heeds them."""
 
 
 class Divergence(NamedTuple):

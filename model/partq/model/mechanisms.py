@@ -25,6 +25,7 @@ MECHANISMS: Final = (
     "expiry",
     "duplicates",
     "topics",
+    "forwarding",
     "deadletters",
     "sessions",
     "rebalancing",

@@ -59,7 +59,7 @@ class Arg(NamedTuple):
     ``bare``: in the terse notation it stands without its name, as all do that are required.
     ``apart``: a history has it in a field of the record, and not among the arguments.
     ``meaning``: what it has to be, or says in a program's step.
-    ``begins``: what else than one of its ``words`` it may begin with.
+    ``begins``: what else than one of its ``words`` it may begin with: any of these.
     """
 
     kind: Kind
@@ -69,7 +69,7 @@ class Arg(NamedTuple):
     bare: bool = False
     apart: bool = False
     meaning: str = ""
-    begins: str = ""
+    begins: tuple[str, ...] = ()
 
 
 _ID = {"id": Arg(Kind.TEXT, required=True)}
@@ -150,8 +150,14 @@ class OpSpec(NamedTuple):
 DEAD_LETTER: Final = "dead_letter"
 """The operation that moves a message to the dead-letter queue, and the word for that queue in a request."""
 
+DEAD_LETTERS: Final = "/$DeadLetterQueue"
+"""What the name of a dead-letter queue ends with, behind that of its queue."""
+
 SUBSCRIPTION: Final = "Subscriptions/"
 """What the word of a subscription begins with in a request to its topic; its name follows."""
+
+FORWARDS_TO: Final = "ForwardTo/"
+"""What the word of a queue begins with that another one forwards to, in a request to that one."""
 
 TOPICS: Final = "add_rule"
 """The operation without which a broker has no topics."""
@@ -161,9 +167,10 @@ ENTITY: Final[dict[str, Arg]] = {
     "entity": Arg(
         Kind.TEXT,
         words=(DEAD_LETTER,),
-        begins=SUBSCRIPTION,
+        begins=(SUBSCRIPTION, FORWARDS_TO),
         apart=True,
-        meaning="dead_letter: of that queue instead; Subscriptions/NAME: of that subscription",
+        meaning="dead_letter: of that queue instead; Subscriptions/NAME: of that subscription; "
+        "ForwardTo/NAME: of that queue, to which it forwards",
     )
 }
 """Which of the entities that belong together is asked; absent: the main one."""

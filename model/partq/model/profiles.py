@@ -20,12 +20,15 @@ from partq.model.errors import UserError
 from .family import DEFAULT_RULE as DEFAULT_RULE
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
+from .family import HEEDED as HEEDED
 from .family import LIMITS as LIMITS
+from .family import MOST_HOPS as MOST_HOPS
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
 from .family import RULE as RULE
 from .family import SECOND as SECOND
 from .family import SELDOM_CHOSEN as SELDOM_CHOSEN
 from .family import SEND_TIMEOUT as SEND_TIMEOUT
+from .family import Destination as Destination
 from .family import Divergence as Divergence
 from .family import Entity as Entity
 from .family import Ground as Ground

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import pairwise
 
 from .clock import Clock
 from .core import Core, Router
@@ -20,6 +21,7 @@ from .expiry import Lifetimes
 from .faults import Faults
 from .flowend import FlowEnd
 from .flows import Assignments
+from .forwarding import Relay
 from .freedoms import taken
 from .frontend import FrontEnd
 from .library import Library
@@ -61,6 +63,7 @@ class Parts:
     lifetimes: type[Lifetimes] = Lifetimes
     memory: type[Memory] = Memory
     copies: type[Copies] = Copies
+    relay: type[Relay] = Relay
     sessions: type[SessionLocks] = SessionLocks
     accounts: type[Accounts] = Accounts
     limits: type[Limits] = Limits
@@ -75,7 +78,8 @@ class Parts:
 
 
 class Broker(Core):
-    """One queue, open for clients; or a topic with its subscriptions. ``topic``: whose subscription it is."""
+    """One queue, open for clients; or a topic with its subscriptions; or one that forwards, with those after
+    it. ``topic``: what it lies beneath."""
 
     front_ends: Sequence[FrontEnd]
 
@@ -110,6 +114,11 @@ class Broker(Core):
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
         self.issuer = self if topic is None else topic
+        if config.forward_to:
+            alone = replace(config, forward_to=())
+            self.subscriptions = {name: Broker(alone, clock, parts, self) for name in config.forward_to}
+            for hops, (one, onward) in enumerate(pairwise((self, *self.subscriptions.values()))):
+                one.relay = parts.relay(one, onward, hops)
         if config.subscriptions:
             alone = replace(config, subscriptions=())
             self.subscriptions = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
@@ -147,11 +156,11 @@ class Broker(Core):
         connection.others = {name: queue.connect(proc) for name, queue in self.subscriptions.items()}
         return connection
 
-    def subscription(self, name: str, connection: Connection) -> tuple[FrontEnd, Connection]:
-        """The front end of that subscription which serves the client, and its connection there. Raises
-        `Refused`."""
+    def beneath(self, name: str, connection: Connection) -> tuple[FrontEnd, Connection]:
+        """Of the queue of that name beneath this one the front end that serves the client, and its connection
+        there. Raises `Refused`."""
         if name not in self.subscriptions:
-            raise Refused("not_found", "the topic has no such subscription")
+            raise Refused("not_found", "there is no such queue")
         own = connection.others[name]
         end: FrontEnd = self.subscriptions[name].end_of(own)
         return end, own

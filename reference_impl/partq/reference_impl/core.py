@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from .clock import Clock, Steps, Task
 from .errors import Refused
 from .expiry import Lifetimes
+from .forwarding import Relay
 from .freedoms import taken
 from .network import Connection
 from .partition import Partition
@@ -52,9 +53,9 @@ class Sessions(Protocol):
 
 
 class Core:
-    """One queue, as its parts see it. ``locks``: every locked message by its lock's token. Of a topic
-    ``subscriptions``: its queues by name; they share its locks, whose names its ``issuer`` gives, and have
-    ``filters``, by their rules' names."""
+    """One queue, as its parts see it. ``locks``: every locked message by its lock's token. Of a topic, or of
+    a queue that forwards (``relay``), ``subscriptions``: the queues beneath by name; they share its locks,
+    whose names its ``issuer`` gives, and have ``filters``, by their rules' names."""
 
     timetable: Timetable
     lifetimes: Lifetimes
@@ -88,6 +89,7 @@ class Core:
         self.front_ends: Sequence[Volatile] = ()
         self.subscriptions: Mapping[str, Any] = {}
         self.copies: Copies | None = None
+        self.relay: Relay | None = None
         self.issuer: Core = self
         self.filters: dict[str, str] = {}
         self._tokens = 0
@@ -118,9 +120,9 @@ class Core:
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
 
-    def check_queue(self, detail: str) -> None:
-        """Raises `Refused` where this is a topic."""
-        if self.copies is not None:
+    def check_queue(self, detail: str, dead: bool = False) -> None:
+        """Raises `Refused` where this is a topic, or forwards, unless its ``dead`` letters are asked for."""
+        if self.copies is not None or (self.relay is not None and not dead):
             raise Refused("invalid_operation", detail)
 
     def check_has(self, rule: str) -> None:
@@ -160,6 +162,8 @@ class Core:
         if since is not None:
             self.stamp(partition, len(contents), since)
         partition.accept(contents, self.clock.now)
+        if self.relay is not None:
+            self.relay.follow(partition, len(contents))
         if self._waiting:
             self.ring()
 

@@ -262,8 +262,8 @@ class DurableBroker(Broker):
     machine, too, if the files ``outlives`` it. Raises `sqlite3.Error`."""
 
     def __init__(self, config: Config, clock: Clock, folder: Path, outlives: bool = True) -> None:
-        if config.subscriptions:
-            raise ValueError("the messages of a topic are kept in memory alone")
+        if config.subscriptions or config.forward_to:
+            raise ValueError("the messages of a topic, or of queues that forward, are kept in memory alone")
         super().__init__(
             config, clock, Parts(faults=Recovery, memory=DurableMemory, session_states=DurableStates)
         )

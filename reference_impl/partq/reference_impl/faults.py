@@ -54,7 +54,7 @@ class Faults:
         self.set_up(partition, True)
         for faults, own in self.beneath(partition):
             faults.bring_up(own)
-        self.broker.timetable.resume()
+        self.resume()
         self.broker.ring()
 
     def beneath(self, partition: Partition) -> Iterator[tuple[Faults, Partition]]:
@@ -127,8 +127,14 @@ class Faults:
             front_end.resume()
         for queue in self.broker.subscriptions.values():
             queue.faults.start()
-        self.broker.timetable.resume()
+        self.resume()
         self.broker.ring()
+
+    def resume(self) -> None:
+        """What waits in the stores goes on."""
+        self.broker.timetable.resume()
+        if self.broker.relay is not None:
+            self.broker.relay.resume()
 
     def takes(self, freedom: float) -> bool:
         """Whether the broker uses that freedom now."""

@@ -155,6 +155,14 @@ class Freedoms:
     """SCH-5: a cancel that is asked for about the message's time takes until then, or longer, and may be
     answered ok although the message is activated."""
 
+    # Forwarding.
+
+    forward_late: float = later(0.5)
+    """FWD-1: forwarding a message takes a moment."""
+
+    forward_any_order: float = later(0.5)
+    """SEQ-3: the messages of a partition are forwarded in any order. (Else: the oldest first.)"""
+
     # Management.
 
     locked_apart: float = later(0.5)

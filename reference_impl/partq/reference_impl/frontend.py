@@ -82,7 +82,7 @@ class FrontEnd(Managing, Ruling):
             yield deadline
             return []
         broker.check_alive()
-        broker.check_queue("messages are received from subscriptions")
+        broker.check_queue("messages are received where they come to", self.dead_letters is None)
         if broker.config.requires_session and self.dead_letters is not None:
             raise Refused("invalid_operation", "messages are received in a session")
         if not all(partition.up for partition in self.partitions) and taken(
@@ -179,7 +179,7 @@ class FrontEnd(Managing, Ruling):
         """The oldest messages of a partition from a number on, or from this client's cursors on."""
         yield HOP
         self.broker.check_alive()
-        self.broker.check_queue("messages are peeked at in subscriptions")
+        self.broker.check_queue("messages are peeked at where they come to", self.dead_letters is None)
         return (yield from self.gather(Peek(connection, most, number, [])))
 
     def gather(self, peek: Peek) -> Steps[list[Any]]:

@@ -63,6 +63,7 @@ class Config:
     ``requires_session``: every message belongs to a session.
     ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
     ``subscriptions``: (name, rule) of each; with some it is a topic.
+    ``forward_to``: the queues that pass on to each other what it is sent; the last one keeps it.
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
     ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace; None: the usual ones.
@@ -100,6 +101,7 @@ class Config:
     max_transaction_messages: int = 100
     max_entities: int | None = None
     max_partitioned_entities: int | None = None
+    forward_to: tuple[str, ...] = ()
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
@@ -111,6 +113,8 @@ class Config:
         self.requires_session &= self.has("SES-1")
         if not self.has("TOPIC-1"):
             self.subscriptions = ()
+        if not self.has("FWD-1"):
+            self.forward_to = ()
 
     def has(self, rule: str) -> bool:
         """Whether the queue has what that rule of the catalogue is about."""

@@ -333,7 +333,8 @@ def test_what_was_not_written_is_lost_and_said_to_be(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", PROFILES)
 def test_what_it_does_in_random_programs_is_lawful(name: str) -> None:
     for seed in range(12):
-        history = run(DurableReference(name), _program(name, seed, length=14))
+        broker = DurableReference(name)
+        history = run(broker, generate(name, seed, length=14, lacks=broker.lacks()))
         assert judge(history).status is not Judged.REJECTED
 
 

@@ -31,6 +31,7 @@ UNSPECIFIED = {
     "sessions",
     "management",
     "transaction-limits",
+    "forwarding",
     *(theme.name for theme in MEETINGS),
 }
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))

@@ -28,11 +28,11 @@ from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
 from partq.model.messages import Created, Delivery, Overview, Session, SessionState
-from partq.model.operations import LINK_LOST, OPS, SETTLEMENTS, SUBSCRIPTION, SWITCHED, TOPICS
+from partq.model.operations import ENTITY, LINK_LOST, OPS, SETTLEMENTS, SWITCHED, TOPICS
 from partq.model.profiles import (
+    HEEDED,
     RECEIVE_TIMEOUT,
     SECOND,
-    SELDOM_CHOSEN,
     SEND_TIMEOUT,
     Entity,
     OrderDomain,
@@ -76,9 +76,10 @@ def _settle(how: str) -> FrontEndCall:
 def _asked(end: Any, connection: Connection, args: Args) -> tuple[Any, Connection]:
     """The front end of the entity that is asked, and the client's connection to it."""
     word = args.get("entity")
-    if word and word.startswith(SUBSCRIPTION):
-        found: tuple[Any, Connection] = end.broker.subscription(word.removeprefix(SUBSCRIPTION), connection)
-        return found
+    if word and word.startswith(ENTITY["entity"].begins):
+        name, _, dead = word.partition("/")[2].partition("/")
+        other, own = end.broker.beneath(name, connection)
+        return other.dead_letters if dead else other, own
     return end.dead_letters if word else end, connection
 
 
@@ -344,7 +345,7 @@ class LiveReference(Broker):
 
     client_class: ClassVar[type[Client]] = LiveClient
     shares: ClassVar[Shares] = Shares.NOTHING
-    heeds = frozenset(SELDOM_CHOSEN)
+    heeds = frozenset(HEEDED)
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile

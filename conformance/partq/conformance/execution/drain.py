@@ -166,7 +166,8 @@ def drain(plan: DrainPlan) -> Emptying:
     for entity in dict.fromkeys((*outlets, *plan.others)):
         if (yield from _empty(silent, {"entity": entity})):
             emptied.append({"entity": entity})
-    return tuple(emptied)
+    under_way = plan.entity.forward_to and plan.is_empty() is False
+    return () if under_way else tuple(emptied)
 
 
 def others_asked(steps: Iterable[Step]) -> tuple[str, ...]:

@@ -334,14 +334,14 @@ def facts_of(history: History) -> list[Facts]:
         return [Facts(history.header, sorted_.names[0], history.records)]
     names = (name for name in sorted_.names if name not in sorted_.unlisted)
     found = {name: Facts(history.header, name, sorted_.of(name)) for name in names}
-    _relate(found, sorted_.topics)
+    _relate(found, sorted_.topics.union(sorted_.outlets.values()))
     for name, other in sorted_.beside.items():
         found[name].unfollowed += [record for record in found[other].settlements if "txn" in record.args]
     return list(found.values())
 
 
-def _relate(found: Mapping[str, Facts], topics: Collection[str]) -> None:
-    """Note in each entity's facts what was sent to the others."""
+def _relate(found: Mapping[str, Facts], passing: Collection[str]) -> None:
+    """Note in each entity's facts what was sent to the others. ``passing``: those that keep no messages."""
     elsewhere = frozenset(chain.from_iterable(facts.by_id for facts in found.values()))
     for name, facts in found.items():
         facts.elsewhere = elsewhere
@@ -350,7 +350,7 @@ def _relate(found: Mapping[str, Facts], topics: Collection[str]) -> None:
             if whole in found and found[whole].by_id:
                 facts.origins = found[whole].by_id
             whole = whole_of(whole)
-        if name in topics:
+        if name in passing:
             facts.drained = None
 
 

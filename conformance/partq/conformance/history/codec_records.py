@@ -182,6 +182,7 @@ def _check_outcome(record: Record) -> None:
 _ENTITY: Final = Fields(
     {name: a_flag if name in ENTITY_FLAGS else a_64_bit for name in Entity.__dataclass_fields__}
     | {"subscriptions": lambda value: value if type(value) is dict else wrong("an object", value)}
+    | {"forward_to": lambda value: value if type(value) is list else wrong("a list", value)}
 )
 
 
@@ -293,8 +294,8 @@ def plain_record(record: Record) -> dict[str, Any]:
 def plain_entity(entity: Entity) -> dict[str, Any]:
     """The settings as plain data; those that are not known are left out."""
     found = _shown_only(entity, _ENTITY.readers)
-    rules = dict(found.pop("subscriptions"))
-    return {**found, "subscriptions": rules} if rules else found
+    others = {"subscriptions": dict(found.pop("subscriptions")), "forward_to": [*found.pop("forward_to")]}
+    return {**found, **{name: value for name, value in others.items() if value}}
 
 
 def plain_message(message: Message) -> dict[str, Any]:

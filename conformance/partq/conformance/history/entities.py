@@ -10,11 +10,16 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history.record import Header, History, Record
-from partq.model.operations import CONNECTION_LOST, DEAD_LETTER, DRAINED, LINK_LOST, OPS, Outcome
+from partq.model.operations import (
+    CONNECTION_LOST,
+    DEAD_LETTER,
+    DEAD_LETTERS,
+    DRAINED,
+    LINK_LOST,
+    OPS,
+    Outcome,
+)
 from partq.model.profiles import Entity, profile
-
-DEAD_LETTERS: Final = "/$DeadLetterQueue"
-"""What the name of a dead-letter queue ends with, behind that of its queue."""
 
 _OF_TRANSACTIONS: Final = frozenset(
     name for name, op in OPS.items() if "txn" in op.args and op.args["txn"].required
@@ -28,13 +33,15 @@ _SHARED: Final = _OF_TRANSACTIONS | {
 
 _TRANSFER: Final = "/$transfer/"
 _PART: Final = re.compile(
-    r"(?P<whole>.+?)/(?:(?P<subscription>Subscriptions/[^/]+)|(?:\$Transfer/)?\$DeadLetterQueue)",
+    r"(?P<whole>.+?)/(?:(?P<outlet>(?P<subscription>Subscriptions/[^/]+)|ForwardTo/[^/]+)"
+    r"|(?:\$Transfer/)?\$DeadLetterQueue)",
     re.IGNORECASE,
 )
 
 
 def whole_of(name: str) -> str | None:
-    """The topic of a subscription, the queue or subscription of a dead-letter queue; None for others."""
+    """The topic of a subscription, the queue that forwards to one, the queue or subscription of a dead-letter
+    queue; None for others."""
     match = _PART.fullmatch(name)
     return None if match is None else match["whole"]
 
@@ -50,14 +57,24 @@ def addressed(name: str, args: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
 def asked(record: Record) -> Mapping[str, Any]:
     """The record's arguments, with which of the entities that belong together was asked."""
     if is_dead_letters(record.entity):
-        return {**record.args, "entity": DEAD_LETTER}
+        beneath = _PART.fullmatch(whole_of(record.entity) or "")
+        word = DEAD_LETTER if beneath is None else f"{beneath['outlet']}{DEAD_LETTERS}"
+        return {**record.args, "entity": word}
     match = _PART.fullmatch(record.entity) if "/" in record.entity else None
-    return record.args if match is None else {**record.args, "entity": match["subscription"]}
+    return record.args if match is None else {**record.args, "entity": match["outlet"]}
 
 
 def is_dead_letters(name: str) -> bool:
     """Whether it is the name of a queue's, or a subscription's, dead-letter queue."""
     return "/" in name and name.lower().endswith(DEAD_LETTERS.lower()) and _TRANSFER not in name.lower()
+
+
+def is_destination(name: str) -> bool:
+    """Whether it is the name of a queue to which another one forwards, or of what belongs to it."""
+    match = _PART.fullmatch(name) if "/" in name else None
+    if match is None:
+        return False
+    return bool(match["outlet"] and not match["subscription"]) or is_destination(match["whole"])
 
 
 def topics_among(names: Iterable[str]) -> frozenset[str]:
@@ -86,7 +103,9 @@ class ByEntity:
         self.header = history.header
         self.records = history.records
         self.outlets = {
-            f"{name}/{word}": name for name, one in history.header.entities.items() for word in one.outlets
+            f"{name}/{word.removesuffix(DEAD_LETTERS)}": name
+            for name, one in history.header.entities.items()
+            for word in one.outlets
         }
         spelled = {name.lower(): name for name in self.outlets}
         spelled |= {name: name for name in self.outlets}
@@ -113,15 +132,15 @@ class ByEntity:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The entities but for dead-letter queues that are tied to theirs, and for those with outlets."""
-        apart = {*self.beside.values(), *self.outlets.values()}
+        """The entities but for dead-letter queues that are tied to theirs, and for topics with outlets."""
+        apart = {*self.beside.values(), *self.topics.intersection(self.outlets.values())}
         return tuple(name for name in self.names if name not in apart)
 
     def _is_unlisted(self, name: str) -> bool:
         part = None if name in self.outlets else _PART.fullmatch(name)
         if part is None:
             return False
-        of_topic = part["subscription"] and part["whole"] in self.outlets.values()
+        of_topic = part["outlet"] and part["whole"] in self.outlets.values()
         return bool(of_topic) or self._is_unlisted(part["whole"])
 
     def _across(self, own: Sequence[str]) -> dict[str, frozenset[str]]:

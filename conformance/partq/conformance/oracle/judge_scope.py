@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from partq.conformance.history import Header, Record
-from partq.conformance.history.entities import ByEntity
+from partq.conformance.history.entities import ByEntity, whole_of
 from partq.conformance.oracle.roles import LOOKS, RECONNECTS, SHOWS
 from partq.conformance.oracle.uses import not_modelled
 from partq.model.machine import OPERATIONS
@@ -51,7 +51,7 @@ def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -
     if name in everything.topics:
         return "topics are not modelled"
     if name in everything.unlisted:
-        return f"{name} is not among the subscriptions that its topic is said to have"
+        return f"{name} is not among those that get messages of {whole_of(name)}, as far as is said"
     if any(record.args.get("txn") in everything.across for record in mine):
         return "transactions of several entities are not modelled"
     own = {message.id for record in mine for message in record.args.get("messages", ())}

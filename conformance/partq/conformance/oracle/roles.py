@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from partq.model.actions import ACTIVATE, BURY
+from partq.model.actions import ACTIVATE, BURY, FORWARD
 from partq.model.operations import OPS, OpSpec
 
 T = TypeVar("T")
@@ -49,6 +49,7 @@ def _role(op: OpSpec) -> Role | None:
 ROLES: Final[Mapping[str, Role]] = {
     **{name: role for name, op in OPS.items() if (role := _role(op)) is not None},
     ACTIVATE: Role.ACTIVATION,
+    FORWARD: Role.SEND,
     BURY: Role.BURIAL,
     "cancel_scheduled": Role.CANCELLATION,
     "peek": Role.LOOK,

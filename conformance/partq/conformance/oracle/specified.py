@@ -43,7 +43,7 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     entity = entity_of(header, name)
     if is_dead_letters(name):
         raise NotFollowed("a dead-letter queue without its queue is not followed")
-    if name in everything.topics or entity.outlets:
+    if name in everything.topics or entity.subscriptions:
         raise NotFollowed("topics are not specified")
     sent = {message.id: message for record in records for message in record.args.get("messages", ())}
     _check_messages(header, entity, records, sent)

@@ -42,7 +42,7 @@ class Use(NamedTuple):
     alone: bool = False
     asked: bool = False
     whole: bool = False
-    tells_apart: Callable[[Records, int], Records] = lambda records, skew: records
+    tells_apart: Callable[[Entity, Records, int], Records] = lambda entity, records, skew: records
     open: Callable[[Record], str | None] = lambda record: None
     compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
     wrong: Callable[[Config, Records], tuple[str, int, str] | None] = lambda cfg, records: None
@@ -82,7 +82,7 @@ def told_apart(header: Header, entity: Entity, records: Records) -> Records:
     records = compared(header, entity, records)
     for one in uses().values():
         if one.chosen(entity):
-            records = one.tells_apart(records, header.skew_ns)
+            records = one.tells_apart(entity, records, header.skew_ns)
     return records
 
 

@@ -122,7 +122,7 @@ def _argument(arg: Arg) -> Schema:
         return plain
     words: Schema = {"enum": list(arg.words)}
     if arg.begins:
-        return {"anyOf": [words, {**plain, "pattern": f"^{arg.begins}."}]}
+        return {"anyOf": [words, {**plain, "pattern": f"^({'|'.join(arg.begins)})."}]}
     return words if arg.kind is Kind.TEXT else {"anyOf": [words, plain]}
 
 

@@ -67,4 +67,5 @@ def usual_settings() -> dict[str, Schema]:
 def entity_settings() -> Schema:
     """An entity's settings."""
     rules: Schema = {"type": "object", "additionalProperties": {**TEXT, "pattern": f"^({RULE.pattern})$"}}
-    return fields_of({**usual_settings(), "subscriptions": rules})
+    chain = list_of({**TEXT, "pattern": r"^[^/\s]+$"})
+    return fields_of({**usual_settings(), "subscriptions": rules, "forward_to": chain})

@@ -49,8 +49,8 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
 """The rules for which screens take an assignment event for an instant."""
 
-DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8"})
-"""The rules that screens follow in a dead-letter queue."""
+DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8", "FWD-2"})
+"""The rules that screens follow in a dead-letter queue, or count there."""
 
 POLLED: Final = "when an assignment changed is known only to an interval, which screens do not follow yet"
 

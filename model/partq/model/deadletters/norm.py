@@ -9,7 +9,7 @@ look at that queue the message is gone, and nothing here is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -49,11 +49,25 @@ EXCEEDED: Final = "MaxDeliveryCountExceeded"
 EXPIRED: Final = "TTLExpiredException"
 """The reason of a message whose time to live ended, if the entity dead-letters these."""
 
-OWN: Final = frozenset({EXCEEDED, EXPIRED})
+TOO_FAR: Final = "MaxTransferHopCountExceeded"
+"""The reason of a message that would have been forwarded too often."""
+
+OWN: Final = frozenset({EXCEEDED, EXPIRED, TOO_FAR})
 """The broker's own reasons."""
 
 STORED: Final = frozenset({LAGGING, FRESH, CACHED, LOCKED, BACK, DEFERRED})
 """The statuses of messages that too many deliveries may dead-letter."""
+
+
+Reason = Callable[[Config], str | None]
+
+_reasons: Final[list[Reason]] = []
+
+
+def sets_aside(function: Reason) -> Reason:
+    """Mark what says why the broker sets aside all that comes to such an entity; None: it does not."""
+    _reasons.append(function)
+    return function
 
 
 @settles(DEAD_LETTER)
@@ -100,7 +114,8 @@ def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
     if shown is None or shown.reason is None:
         return True
     if entry.status == PARTING and entry.tries <= state.cfg.limit:
-        return shown.reason not in OWN
+        own = next(filter(None, (why(state.cfg) for why in _reasons)), None)
+        return shown.reason not in OWN if own is None else shown.reason == own
     return shown.reason == EXCEEDED or (shown.reason == EXPIRED and entry.life is not None)
 
 

@@ -44,8 +44,7 @@ def test_what_conformance_has_of_a_mechanism_is_in_a_folder_of_its_name() -> Non
     ]
 
 
-def test_what_is_not_built_has_its_rules_only() -> None:
-    assert files_of("forwarding") == ("partq/model/forwarding/rules.toml",)
+def test_what_is_no_mechanism_has_no_files() -> None:
     assert files_of("nothing") == ()
 
 

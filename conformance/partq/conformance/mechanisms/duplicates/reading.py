@@ -26,13 +26,14 @@ from partq.conformance.screens.protocol import Exercise
 from partq.model.duplicates.norm import is_own_id
 from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
 from partq.model.operations import Outcome
+from partq.model.profiles import Entity
 from partq.model.state import FOREVER, Config
 
 _Sends = list[tuple[Record, Message]]
 """The sends of one ID, in their order."""
 
 
-def _told_apart(records: tuple[Record, ...], skew: int) -> tuple[Record, ...]:
+def _told_apart(entity: Entity, records: tuple[Record, ...], skew: int) -> tuple[Record, ...]:
     """The records with a name of its own for each message of an ID that was sent several times. Times of
     different clients may differ by ``skew``, ns. Raises `Ambiguous`."""
     sends: dict[str, _Sends] = {}

@@ -22,7 +22,7 @@ from partq.model.profiles import RULE, Entity, requirements_of
 _FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
 
 
-def _followed(records: Records, skew: int) -> Records:
+def _followed(entity: Entity, records: Records, skew: int) -> Records:
     """The records. Raises `Ambiguous` for what is not followed."""
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
     for record in records:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from partq.model.actions import Action
 from partq.model.messages import Delivery, Message
-from partq.model.operations import OPS, SUBSCRIPTION, TOPICS, Arg
+from partq.model.operations import ENTITY, OPS, TOPICS, Arg
 
 Args = Mapping[str, Any]
 
@@ -106,9 +106,10 @@ class Pen(Protocol):
 
 
 def _other_entity(args: Args) -> str:
-    """A broker has another entity if it has what moves messages there, which bears its name; or topics."""
+    """A broker has another entity if it has what moves messages there, which bears its name; or topics,
+    and queues that forward."""
     word = str(args.get("entity", ""))
-    return TOPICS if word.startswith(SUBSCRIPTION) else word
+    return TOPICS if word.startswith(ENTITY["entity"].begins) else word
 
 
 class Operation(NamedTuple):

@@ -1,0 +1,1 @@
+"""Queues that forward to others."""

@@ -1,0 +1,74 @@
+"""Programs whose clients send to a queue that forwards, and receive from the last one. Their phrases are
+those of topics, which ask whatever gets an entity's messages. Cases: FWD on the partitioned profiles."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from partq.conformance.workload.cases import steps as do
+from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.cases.steps import PARTITIONED, message
+from partq.conformance.workload.program import Step
+from partq.conformance.workload.weights import Theme, weighed
+from partq.model.operations import DEAD_LETTERS, FORWARDS_TO, TOPICS
+
+THEME: Final = Theme(
+    "forwarding",
+    rule="FWD-1",
+    weights=weighed(
+        "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
+        "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2"
+    ),
+    choices={"forward_to": (("a",), ("a",), ("a", "b"), ("a", "b", "c", "d"), tuple("abcde"))},
+    needs=TOPICS,
+    one_in=12,
+)
+
+
+def _at(name: str, step: Step) -> Step:
+    """The step on that queue of the chain."""
+    return do.asking(step, {"entity": FORWARDS_TO + name})
+
+
+CASES: Final = Cases()
+
+
+@CASES.case("forward-keys", PARTITIONED, "FWD-1", forward_to=("next",))
+def _keys() -> Steps:
+    """What is forwarded arrives, with equal keys in one partition.
+    Some comes at once, and is completed; some later, and is deleted."""
+    for n, key in enumerate(("a", "b", "a", "c", "a", "b", "d"), start=1):
+        yield do.send("c1", message(f"m{n}", key))
+    yield do.send("c1", message("m8", session="a"))
+    yield do.send("c1", message("m9", "a"), message("m10", "a"))
+    yield do.pass_time()
+    yield _at("next", do.receive("c2", 4))
+    yield _at("next", do.complete("c2", 0))
+    yield _at("next", do.peek("c2", start="start"))
+    yield from (_at("next", do.take("c2", 10)) for _ in range(4))
+
+
+@CASES.case("forward-too-far", PARTITIONED, "FWD-2", forward_to=("2nd", "3rd", "4th", "5th", "last"))
+def _too_far() -> Steps:
+    """What would be forwarded five times is in the dead-letter queue, and says why.
+    It is looked for where it would come to, and where it had to stay."""
+    for n, key in enumerate(("a", "b", "a"), start=1):
+        yield do.send("c1", message(f"m{n}", key))
+    yield do.pass_time()
+    yield _at("last", do.peek("c2"))
+    yield _at("last", do.take("c2", 3))
+    yield _at("5th" + DEAD_LETTERS, do.peek("c2"))
+    yield from (_at("5th" + DEAD_LETTERS, do.take("c2", 3)) for _ in range(3))
+
+
+@CASES.case("forward-far", PARTITIONED, "FWD-1", forward_to=("second", "third", "fourth", "last"))
+def _far() -> Steps:
+    """The same over as many hops as there may be."""
+    for n, key in enumerate(("a", "b", "a", "c", "a"), start=1):
+        yield do.send("c1", message(f"m{n}", key))
+    yield do.pass_time()
+    yield _at("last", do.peek("c2"))
+    yield do.send("c1", message("m6", "a"))
+    yield from do.restart()
+    yield do.pass_time()
+    yield from (_at("last", do.take("c2", 6)) for _ in range(4))

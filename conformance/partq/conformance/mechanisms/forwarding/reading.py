@@ -1,0 +1,118 @@
+"""Forwarding in a history: what is judged of it, and what exercises its rules.
+
+A queue that forwards is read as one that is only sent to. In the one that keeps what it gets, each of these
+messages arrives by a move of the broker, an effect of its own: after its send, before it is shown, and before
+the queue is found empty in the end. What else is asked of a queue that forwards is not followed yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import structs
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.records import returned
+from partq.conformance.history import Record
+from partq.conformance.history.entities import is_destination
+from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.oracle.uses import Records, Use
+from partq.conformance.screens.protocol import Exercise
+from partq.model.actions import FORWARD
+from partq.model.deadletters.norm import TOO_FAR
+from partq.model.messages import Message
+from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
+from partq.model.profiles import MOST_HOPS, Destination, Entity
+
+_FOLLOWED: Final = frozenset({"send", "send_batch"})
+
+
+def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
+    """The records of a queue that forwards; or of the one that gets its messages, in which these arrive.
+    Raises `Ambiguous` for what is not followed."""
+    for record in records:
+        if why := _not_followed(record):
+            raise Ambiguous(why)
+    if not isinstance(entity, Destination):
+        return tuple(record for record in records if record.op != DRAINED)
+    return tuple(_with_arrivals(entity, records))
+
+
+def _not_followed(record: Record) -> str | None:
+    op = OPS[record.op]
+    if op.fault and "partition" in op.args:
+        return "which partitions of a destination go down with one of the queue that forwards is not known"
+    if record.is_env or op.link or is_destination(record.entity):
+        return None
+    messages = record.args.get("messages", ())
+    if any(message.scheduled_at is not None or message.ttl is not None for message in messages):
+        return "forwarded messages that are scheduled, or have a time to live, are not modelled"
+    if "txn" in record.args:
+        return "transactions of queues that forward are not modelled"
+    if record.lock_tokens or record.op in _FOLLOWED:
+        return None
+    return f"the operation {record.op} on a queue that forwards is not modelled"
+
+
+def _with_arrivals(entity: Destination, records: Records) -> Iterator[Record]:
+    shown: dict[str, int] = {}
+    for record in records:
+        for one in record.messages:
+            shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
+    emptied = max((record.call for record in records if record.op == DRAINED), default=-1)
+    for record in records:
+        if "messages" not in record.args or is_destination(record.entity):
+            yield _without_times(record)
+        elif record.outcome != Outcome.ERROR:
+            came = record.outcome == Outcome.OK and entity.hops <= MOST_HOPS and not entity.forward_to
+            by = emptied - 1 if came and returned(record) < emptied else None
+            for message in record.args["messages"]:
+                yield _arrival(record, message, shown.get(message.id, by))
+
+
+def _without_times(record: Record) -> Record:
+    """No source says whether a message that is forwarded is enqueued anew."""
+    messages = tuple(one._replace(enqueued_at=None) for one in record.messages)
+    return structs.replace(record, messages=messages) if messages else record
+
+
+def _arrival(send: Record, message: Message, by: int | None) -> Record:
+    """The message's arrival after that send, if it was sent: certainly by that time, or perhaps."""
+    outcome = Outcome.UNKNOWN if by is None else Outcome.OK
+    ret = None if by is None else max(send.call, by)
+    args = {"messages": (message,)}
+    return structs.replace(send, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None)
+
+
+USE: Final = Use(
+    uses=lambda record: False,
+    rule="FWD-1",
+    what="queues that forward",
+    matters=lambda record, end: False,
+    chosen=lambda entity: bool(entity.forward_to) or isinstance(entity, Destination),
+    alone=True,
+    whole=True,
+    tells_apart=_told_apart,
+)
+
+
+def _keyed(facts: Facts) -> int:
+    """Each message with a key that was forwarded, and is shown with its partition."""
+    if not isinstance(facts.entity, Destination):
+        return 0
+    seen = (one for many in (*facts.received.values(), *facts.peeked.values()) for one in many[:1])
+    placed = {one.delivery.id for one in seen if one.partition is not None}
+    return sum(any(one.key is not None for one in facts.origins.get(id, ())) for id in placed)
+
+
+def _stopped(facts: Facts) -> int:
+    """Each message that is shown in a dead-letter queue, since it would have been forwarded too often."""
+    shown = (one for record in (*facts.receives, *facts.peeks) for one in record.messages)
+    return len({one.id for one in shown if one.reason == TOO_FAR})
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "FWD-1": Exercise(_keyed, ("receive", TOPICS), judged=True),
+    "FWD-2": Exercise(_stopped, ("receive", TOPICS), judged=True),
+}

@@ -1,0 +1,1 @@
+"""Forwarding: a queue passes on to another one what it is sent (FWD)."""

@@ -1,0 +1,32 @@
+"""How a broker breaks the rules on forwarding (FWD)."""
+
+from __future__ import annotations
+
+from ..actions import OK, Action, Observed
+from ..deadletters.norm import buried, bury, leaves, places_of
+from ..departures import beyond
+from ..edits import using
+from ..routing.norm import candidates, hints_of, store
+from ..settling.norm import removed
+from ..state import State
+from .norm import Steps, forward, set_aside, within_hops
+
+
+@beyond(forward, "FWD-1", broken=True)
+def anywhere(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message that is forwarded comes to any partition, whatever its key."""
+    (message,) = action.messages
+    (hint,) = hints_of(state, action, seen)
+    for p in candidates(state, None, hint, action.only) if within_hops(state.cfg) else ():
+        for after in store(using(state, p), p, message.id, hint, seen is None, action):
+            yield OK, after
+
+
+@beyond(bury, "FWD-2", broken=True, where=lambda cfg: set_aside(cfg) is not None)
+def for_any_reason(state: State, action: Action, seen: Observed | None) -> Steps:
+    """A message that would be forwarded too often is in the dead-letter queue for any reason."""
+    shown = seen.messages[0] if seen is not None and seen.messages else None
+    for p, index in places_of(state, action):
+        entry = state.parts[p].log[index]
+        if leaves(state, entry, action.slack):
+            yield from buried(removed(state, p, index), p, entry, shown)

@@ -1,0 +1,55 @@
+"""Defects in forwarding: what becomes of keys (FWD-1), and how far messages go (FWD-2)."""
+
+from __future__ import annotations
+
+from ..forwarding import Relay
+from ..partition import SPENT, Partition
+from ..store import Content, Stored
+from .registry import defect
+
+
+@defect("FWD-1", "key_of", profile="azure-standard")
+def key_is_not_forwarded(self: Relay, content: Content) -> str | None:
+    """A message that is forwarded goes to any partition, as one without a key."""
+    return None
+
+
+@defect("FWD-1", "key_of", profile="azure-premium")
+def partition_key_alone_is_forwarded(self: Relay, content: Content) -> str | None:
+    """Of a message that is forwarded a session ID is no key."""
+    return content.partition_key
+
+
+@defect("FWD-1", "home")
+def emptiest_partition_takes_all(self: Relay, content: Content) -> Partition:
+    """A message that is forwarded goes to the partition with the fewest messages."""
+    found: Partition = min(self.onward.partitions, key=lambda one: sum(1 for _ in one.store.live()))
+    return found
+
+
+@defect("FWD-1", "key_of", profile="azure-standard")
+def key_is_lost_after_the_first_hop(self: Relay, content: Content) -> str | None:
+    """A message that is forwarded once more goes to any partition."""
+    return Relay.key_of(self, content) if self.hops == 0 else None
+
+
+@defect("FWD-2", "is_too_far", profile="azure-standard")
+def forwarded_without_end(self: Relay) -> bool:
+    """A message is forwarded however often it was."""
+    return False
+
+
+@defect("FWD-2", "pass_on", profile="azure-premium")
+def batch_mates_slip_through(self: Relay, partition: Partition, stored: Stored) -> None:
+    """A message that would be forwarded too often is, while another one waits behind it."""
+    if self.is_too_far() and partition.waiting():
+        partition.complete(stored)
+        self.onward.accept(self.home(stored.content), [stored.content])
+    else:
+        Relay.pass_on(self, partition, stored)
+
+
+@defect("FWD-2", "reason")
+def said_to_be_worn_out(self: Relay) -> str:
+    """A message that would be forwarded too often is said to have been delivered too often."""
+    return SPENT

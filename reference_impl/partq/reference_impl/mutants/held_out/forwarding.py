@@ -1,0 +1,40 @@
+"""Defects in forwarding, set aside: what becomes of keys (FWD-1), and how far messages go (FWD-2)."""
+
+from __future__ import annotations
+
+from ...expiry import EXPIRED
+from ...forwarding import Relay
+from ...partition import Partition
+from ...store import Content, Stored
+from ..registry import defect
+
+
+@defect("FWD-1", profile="azure-standard")
+class EveryThirdByTurns(Relay):
+    """Every third message that a queue forwards goes to the next partition in turn."""
+
+    passed = 0
+
+    def home(self, content: Content) -> Partition:
+        self.passed += 1
+        found: Partition = Relay.home(self, content)
+        if self.passed % 3:
+            return found
+        several: list[Partition] = self.onward.partitions
+        return several[(several.index(found) + 1) % len(several)]
+
+
+@defect("FWD-2", "pass_on", profile="azure-premium")
+def keyless_go_on(self: Relay, partition: Partition, stored: Stored) -> None:
+    """Messages without a key are forwarded however often they were."""
+    if self.key_of(stored.content) is None and self.is_too_far():
+        partition.complete(stored)
+        self.onward.accept(self.home(stored.content), [stored.content])
+    else:
+        Relay.pass_on(self, partition, stored)
+
+
+@defect("FWD-2", "reason", profile="azure-standard")
+def said_to_have_expired(self: Relay) -> str:
+    """A message that would be forwarded too often is said to have outlived its time."""
+    return EXPIRED
