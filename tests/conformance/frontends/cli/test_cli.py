@@ -174,9 +174,9 @@ def test_nothing_exercised_is_no_success(partq: Partq) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("Canned", (), "NOTHING VIOLATED: 11 of 65 binding rules exercised"),
+        ("Canned", (), "NOTHING VIOLATED: 11 of 66 binding rules exercised"),
         ("Split", (), "NOT CONFORMANT: ROUTE-2 violated"),
-        ("Heap", (), "NOTHING VIOLATED: 8 of 63 binding rules exercised; violated, but no MUST: ROUTE-4"),
+        ("Heap", (), "NOTHING VIOLATED: 8 of 64 binding rules exercised; violated, but no MUST: ROUTE-4"),
         ("Heap", ("--strict",), "NOT CONFORMANT: ROUTE-4 violated"),
         (
             "Any",
@@ -215,9 +215,9 @@ ELSEWHERE: Final = "not a rule of the profile azure-premium"
 @pytest.mark.parametrize(
     ("require", "code", "line"),
     [
-        (("ROUTE-2",), 0, "NOTHING VIOLATED: 11 of 65 binding rules exercised"),
+        (("ROUTE-2",), 0, "NOTHING VIOLATED: 11 of 66 binding rules exercised"),
         (("SEQ-5", "16%"), 3, "INCONCLUSIVE: SEQ-5 is required, but was not exercised"),
-        (("25%",), 3, "INCONCLUSIVE: 11 of 65 binding rules exercised, 25% are required"),
+        (("25%",), 3, "INCONCLUSIVE: 11 of 66 binding rules exercised, 25% are required"),
         (("REB-1",), 3, f"INCONCLUSIVE: REB-1 is required, but does not apply ({ELSEWHERE})"),
     ],
 )
