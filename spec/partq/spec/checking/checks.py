@@ -11,13 +11,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from partq.spec import MODULES
 from partq.spec.tools.configuration import Configuration, text
+from partq.spec.tools.labels import module_of
 from partq.spec.tools.tlc import LIVENESS, Answer, check
 
 from .figures import Figures
 from .manifest import Check, Expected
-
-MODULE: Final = MODULES / "MC.tla"
-"""The module that TLC is started on."""
 
 LIMIT: Final = 900.0
 """The time limit of one check, in seconds; `HOURS` is that of one by hand."""
@@ -62,6 +60,11 @@ def several(work: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R
                 one.cancel()
 
 
+def started_on(one: Configuration) -> Path:
+    """The module that TLC is started on: `MC`, or that of a mechanism with an `Init` of its own."""
+    return MODULES / (f"{module_of(one.steps)}Checked.tla" if "Init" in one.variants else "MC.tla")
+
+
 def written(one: Check, folder: Path) -> Path:
     """The check's configuration as a file in that folder. Raises `OSError`."""
     file = folder / f"{one.name}.cfg"
@@ -81,8 +84,9 @@ def _merged(one: Check) -> Configuration:
 def _run(one: Check) -> Checked:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="partq-check-") as folder:
-        module = Path(folder) / MODULE.name  # TLC looks for both in one folder
-        module.write_bytes(MODULE.read_bytes())
+        root = started_on(one.configuration)
+        module = Path(folder) / root.name  # TLC looks for both in one folder
+        module.write_bytes(root.read_bytes())
         machine = COMPILED if one.by_hand or one.figures.generated > MANY else ()
         file = written(one, Path(folder))
         limit = HOURS if one.by_hand else LIMIT

@@ -49,6 +49,11 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
         *("buries", "LifeEnds", "Vanish"),
     ),
     "messages of one ID after the window, and with faults": (),
+    "sessions": (
+        *("state", "Unchanged", "Accept", "AcceptRejected", "NextSession", "NoNextSession", "Close"),
+        *("SessionOver", "Renew", "ReceiveIn", "ReceiveNone", "Write", "Read", "RequestRejected"),
+        *("CloseNothing", "RequestFails", "SessionsDown", "SessionsKill"),
+    ),
 }
 """Features that no pair compares, and the words of `Catalogue.tla` and the actions that none has for that
 reason."""

@@ -97,6 +97,11 @@ Origins ==
 \* @type: Set(Int);
 Mortal == {}
 
+\* Messages without a session ID, on an entity that requires one (SES-3); a .cfg puts another
+\* set in its place.
+\* @type: Set(Int);
+Sessionless == {}
+
 \* The ID that each message bears (DUP-1), and the messages that are sent when the window
 \* of all before them is over (DUP-2); a .cfg puts others in their places.
 \* @type: Int -> Int;
@@ -141,6 +146,7 @@ AlphabetWords ==
       "cancellation", \* cancel scheduled messages by their numbers (SCH-3)
       "defer",        \* set a message aside, and receive it by its number (RCV-10)
       "dead letter",  \* say that a message is dead; receive and peek what is (RCV-9)
+      "state",        \* write and read the state of a session (SES-2)
       "outage",       \* partitions go down and come up again
       "kill",         \* the broker is killed and started again
       "frontend",     \* the front end of a client is lost

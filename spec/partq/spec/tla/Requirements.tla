@@ -50,6 +50,7 @@ MaySettleAlready(m) == m \in history.deal.settles /\ history.deal.state = "open"
 EndsForAReason(m) ==
     \/ answer'.op \in Settlements \cup DeadSettlements /\ answer'.m = m /\ answer'.out = "ok"
     \/ answer'.op = "complete both" /\ m \in answer'.ms
+    \/ answer'.op \in { "close session", "session over" } /\ m \in answer'.named
     \/ answer'.op \in { "expire", "expire dead" } /\ answer'.m = m /\ LocksExpire
     \/ answer'.op = "commit" /\ m \in history.deal.settles
     \/ answer'.op = "partition down" /\ PlaceOf(m).part \in history'.outage \ history.outage
@@ -104,7 +105,7 @@ KEY_7 == [][ answer'.op \in BatchOps /\ answer'.out = "ok" /\ AzurePartitions =>
 KEY_8 == [](HasFlows => Pinned(Messages))
 
 \* KEY-9 (A, S): "what the rules allow is not refused for good": an answer of
-\* invalid has a reason among KEY-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, is
+\* invalid has a reason among KEY-3, SES-3, KEY-7, TXN-1, TXN-2, RCV-14 and TXN-7, is
 \* about a flow that is bound already, or is not, or about a first key where the
 \* transaction settles already (reading "Transactions": either verdict); one of not
 \* found is about a message that is scheduled no more, or may be so.
@@ -113,7 +114,7 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
         keys == { KeyOf[n] : n \in history.deal.sends }
         places == { PlaceOf(n).part : n \in history.deal.sends \cup history.deal.settles }
     IN \/ answer'.op \in CancelOps /\ (m \notin CertainlyVisible \/ MaySettleAlready(m))
-       \/ answer'.op \in SendOps /\ m \in TwoKeys
+       \/ answer'.op \in SendOps /\ m \in TwoKeys \cup Sessionless
        \/ /\ answer'.op \in BatchOps /\ AzurePartitions
           /\ \E a, b \in answer'.ms : KeyOf[a] # KeyOf[b]
        \/ answer'.op \in BatchOps /\ answer'.ms \cap TwoKeys # {}

@@ -16,8 +16,8 @@ VARIABLES
 
 RoutingInit == home = [k \in Keys |-> NoPartition]
 
-\* KEY-3: session ID and partition key must not differ.
-Valid(m) == m \notin TwoKeys
+\* KEY-3: session ID and partition key must not differ.  SES-3: a session ID is required.
+Valid(m) == m \notin TwoKeys \cup Sessionless
 
 \* ROUTE-1: a key stays where it is.  ROUTE-3 MAY: a keyless message goes to
 \* any partition.

@@ -21,7 +21,10 @@ Domains = Mapping[str, Sequence[Any]]
 """The elements of each constant set that actions range over, by its name."""
 
 
-STEPS: Final = (NEXT, "DeadLettersNext", "DeferralNext", "ExpiryNext", "SchedulingNext", "DuplicatesNext")
+STEPS: Final = (
+    *(NEXT, "DeadLettersNext", "DeferralNext", "ExpiryNext", "SchedulingNext", "DuplicatesNext"),
+    "SessionsNext",
+)
 """The next-state operators: that of the queue, and of each mechanism with a module of its own."""
 
 
