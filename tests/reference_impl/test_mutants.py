@@ -38,7 +38,7 @@ CORE = (
     + [f"RCV-{n}" for n in (1, 2, 3, 6, 7, 8, 9, 10, 12, 13, 14, 15)]
     + [f"PEEK-{n}" for n in (1, 2, 4, 5, 6, 7)]
     + [f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9, 10)]
-    + [f"REB-{n}" for n in (1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15, 18)]
+    + [f"REB-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 14, 15, 18)]
     + [f"ORD-{n}" for n in (1, 2, 3)]
     + [f"SCH-{n}" for n in (1, 2, 3, 4, 6)]
     + [f"DUP-{n}" for n in (1, 2)]
@@ -244,6 +244,9 @@ NOT_YET = {
     "first-queue-counts-twice",
     "quota-called-invalid",
     "plain-queue-on-premium",
+    "mapping-ignored",
+    "all-but-one-come-back",
+    "rebalanced-all-the-same",
 }
 """Mutants that the screens do not see, or to which they give another requirement's name, within that."""
 

@@ -29,6 +29,7 @@ MECHANISMS: Final = (
     "deadletters",
     "sessions",
     "rebalancing",
+    "resuming",
     "faults",
     "domains",
     "admission",

@@ -252,6 +252,7 @@ OPS: Final[dict[str, OpSpec]] = {
     "commit": _OF_TXN,
     "rollback": _OF_TXN,
     "bind": OpSpec(_FLOW | {"partition": Arg(Kind.INT)} | _TIMEOUT, opens=True, switch="flows"),
+    "rebind": OpSpec(_FLOW | _TIMEOUT, opens=True, switch="flows"),
     "unbind": OpSpec(_FLOW | _TIMEOUT, switch="flows"),
     "disconnect": OpSpec(_MAYBE_FLOW | _HOW | _TIMEOUT, link=True),
     "reconnect": OpSpec(_MAYBE_FLOW | _TIMEOUT, link=True),

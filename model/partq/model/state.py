@@ -286,7 +286,8 @@ class Flows(NamedTuple):
     handoff (target flow, lo, hi). ``timer``: the rebalance delay. ``unseen``: pairs whose change is not yet
     observed, (partition, flow, state, latest time), where assignments are observed. ``former``: partitions
     that a flow still has beside another one (only with REB-1 waived). ``gone``: clients whose flows have gone
-    (remembered only with REB-9 or REB-10 waived)."""
+    (remembered only with REB-9 or REB-10 waived). ``alone``: the flow whose loss alone started the delay,
+    where flows resume (`Config.resumed`)."""
 
     active: tuple[tuple[str, str], ...] = ()
     standby: tuple[tuple[str, str], ...] = ()
@@ -296,6 +297,7 @@ class Flows(NamedTuple):
     unseen: tuple[tuple[int, str, str, int], ...] = ()
     former: tuple[tuple[int, str], ...] = ()
     gone: tuple[str, ...] = ()
+    alone: str = ""
 
 
 _PINNING: Final = frozenset({"ROUTE-1", "ROUTE-2"})
@@ -326,7 +328,7 @@ class Config:
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
     history; they tell of a change at most ``telling`` ns after it. ``subqueue``: what its dead-letter
-    queue holds is part of the state.
+    queue holds is part of the state. ``resumed``: flows come back to what they had.
 
     ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
     (`State.forbids`, `State.breaks`).
@@ -348,6 +350,7 @@ class Config:
     observed: bool = False
     telling: int = 0
     subqueue: bool = False
+    resumed: bool = False
     skew: int = 0
     waived: frozenset[str] = frozenset()
     lock_duration: int = field(init=False)

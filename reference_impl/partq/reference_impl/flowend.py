@@ -74,6 +74,15 @@ class FlowEnd(FrontEnd):
             raise Refused("invalid_operation", "a flow of that name is bound")
         yield HOP
 
+    def rebind(self, connection: Connection, name: str) -> Steps[None]:
+        """Become a consumer again, after a lost connection."""
+        yield HOP
+        self.broker.check_alive()
+        if any(flow.name == name for flow in self.assignments.flows):
+            raise Refused("invalid_operation", "a flow of that name is bound")
+        self.assignments.rebind(name, connection.proc)
+        yield HOP
+
     def admit_bind(self, proc: str, name: str, partition: int | None) -> None:
         """Raises `Refused` for a consumer that asks for a partition."""
         if partition is not None:

@@ -89,6 +89,7 @@ class Assignments:
         self.delays = 0
         self.dealt_to = 0
         self.rebalancing = False
+        self.lone: Flow | None = None
         self.suspended = False
         self.parted: list[str] = []
         self.news: list[tuple[int, str, str]] = []
@@ -100,8 +101,37 @@ class Assignments:
         flow = Flow(name, proc, standby=len(self.flows) >= len(self.seats))
         self.flows.append(flow)
         if not flow.standby:
+            self.lone = None
             self.may_cancel_handoffs()
             self.start_delay()
+
+    def rebind(self, name: str, proc: str) -> None:
+        """A consumer that was lost is back. What waits for it is its own again at once; it is a new one if
+        nothing does, or others have its place."""
+        mine = self.waiting_for(name, proc)
+        if not mine or not self.rebalancing or len(self.flows) >= len(self.seats):
+            self.bind(name, proc)
+            return
+        flow, gone = Flow(name, proc, standby=False), mine[0].flow
+        self.flows.append(flow)
+        for seat in mine:
+            seat.flow = flow
+            self.set_state(seat, READY)
+        if self.lone is gone:
+            self.call_off()
+        self.lone = None
+        self.ring()
+
+    def waiting_for(self, name: str, proc: str) -> list[Seat]:
+        """The partitions that wait for the client's lost flow of that name."""
+        unbound = (seat for seat in self.seats if seat.state == UNBOUND and seat.heir is None)
+        return [seat for seat in unbound if seat.flow and (seat.flow.name, seat.flow.proc) == (name, proc)]
+
+    def call_off(self) -> None:
+        """Whoever the delay was for is back: there is no rebalance, unless something has no flow."""
+        if all(seat.state == READY for seat in self.seats):
+            self.rebalancing = False
+            self.delays += 1
 
     def find(self, name: str | None, proc: str) -> Flow | None:
         """The flow of that name, if it is the client's."""
@@ -122,6 +152,7 @@ class Assignments:
         if heir is not None and not flow.standby:
             heir.standby = False
         elif not flow.standby and (orphaned or not self.rebalancing):
+            self.lone = None if self.rebalancing else flow
             self.start_delay()
         self.ring()
 
@@ -226,6 +257,7 @@ class Assignments:
     def rebalance(self) -> None:
         """Deal the partitions out anew; whoever has too many hands some over."""
         self.dealt_to = len(self.flows)
+        self.lone = None
         for seat, flow in self.deal().items():
             self.move(seat, flow)
         if not self.flows:

@@ -223,6 +223,11 @@ class Client:
         """Become a consumer of the queue under this name. A ``partition`` is asked for only to be refused."""
         raise Rejected("unsupported")
 
+    def rebind(self, flow: str) -> None:
+        """Reconnect after a lost connection, and become a consumer again under the name of the flow that was
+        lost, presenting the partitions that it had (REB-8)."""
+        raise Rejected("unsupported")
+
     def unbind(self, flow: str) -> None:
         """Stop being one, in good order."""
         raise Rejected("unsupported")

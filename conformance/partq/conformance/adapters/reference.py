@@ -291,6 +291,10 @@ class LiveClient(Client):
         self._ask("bind", flow=flow, partition=partition)
         self._flow = flow
 
+    def rebind(self, flow: str) -> None:
+        self._ask("rebind", flow=flow)
+        self._flow = flow
+
     def unbind(self, flow: str) -> None:
         self._flow = None
         self._ask("unbind", flow=flow)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from partq.conformance.execution.drain import ROUNDS, rounds_of
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import Finding
-from partq.model.operations import DRAINER, Outcome
+from partq.model.operations import DRAINER, OPS, Outcome
 from partq.model.profiles import profile
 from partq.model.requirements import requirement
 
@@ -96,9 +96,13 @@ def _in_vain(history: History) -> tuple[int, ...]:
 def _lingering(history: History) -> bool:
     """Whether a flow besides the drain's may still be bound: nobody knows that it has gone."""
     others = [record for record in history.records if record.proc != DRAINER and "flow" in record.args]
-    bound = {r.args["flow"] for r in others if r.op == "bind" and r.outcome != Outcome.ERROR}
-    gone = {r.args["flow"] for r in others if r.op in ("unbind", "disconnect") and r.outcome == Outcome.OK}
-    return bool(bound - gone)
+    bound: set[str] = set()
+    for record in others:
+        if OPS[record.op].opens and record.outcome != Outcome.ERROR:
+            bound.add(record.args["flow"])
+        elif record.op in ("unbind", "disconnect") and record.outcome == Outcome.OK:
+            bound.discard(record.args["flow"])
+    return bool(bound)
 
 
 def _drain_of(history: History) -> list[Record]:

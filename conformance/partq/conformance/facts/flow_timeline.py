@@ -218,7 +218,8 @@ class FlowTimeline:
                 len(open_sessions) + bisect_right(self.sessions, end, key=attrgetter("bind.call")) - n - 1
             )
             full = certain >= partitions
-            session.standby = full if full or possible < partitions else None
+            known = (full or possible < partitions) and session.bind.op == "bind"
+            session.standby = full if known else None
             open_sessions.append(session)
 
     def _read_assignments(self, facts: Facts) -> None:
@@ -362,6 +363,7 @@ class _Sessions:
 
 _READERS: Final[Mapping[str, Callable[[_Sessions, Record], None]]] = {
     "bind": _Sessions.bound,
+    "rebind": _Sessions.bound,
     "reconnect": _Sessions.bound,
     "unbind": _Sessions.unbound,
     "disconnect": _Sessions.disconnected,

@@ -139,9 +139,9 @@ class Facts:
     lock -> its delivery · ``settled``: lock -> the settlements naming it · ``renewals``: lock -> its renewals
     · ``txns`` by name · ``begins``: the operations that began them · ``down``: partition -> when · ``dead``:
     when the broker was killed · ``disruptions``: every fault, and every connection or front end lost ·
-    ``flows``: bind, unbind, disconnect, reconnect · ``assignment_events``: who was given which partition, and
-    lost it · ``unfollowed``: operations whose effects no screen follows · ``origins``: message ID -> its
-    sends to the topic or queue that this entity belongs to · ``elsewhere``: IDs sent to any entity ·
+    ``flows``: bind, rebind, unbind, disconnect, reconnect · ``assignment_events``: who was given which
+    partition, and lost it · ``unfollowed``: operations whose effects no screen follows · ``origins``: message
+    ID -> its sends to the topic or queue that this entity belongs to · ``elsewhere``: IDs sent to any entity.
     ``drained``: when the entity was found empty, or None.
     """
 
@@ -302,6 +302,10 @@ class Facts:
         if record.op == "disconnect":
             self.disruptions.append(record)
 
+    def _on_rebind(self, record: Record) -> None:
+        self.flows.append(record)
+        self._on_unfollowed(record)
+
     def _on_assignment(self, record: Record) -> None:
         self.assignment_events.append(record)
 
@@ -388,6 +392,7 @@ _HANDLERS: Final = {
     "commit": Facts._on_end,
     "rollback": Facts._on_end,
     **dict.fromkeys(("bind", "unbind", "disconnect", "reconnect"), Facts._on_flow),
+    "rebind": Facts._on_rebind,
     "assignment": Facts._on_assignment,
     **dict.fromkeys(
         ("partition_down", "broker_kill", "frontend_lost", "connection_lost"), Facts._on_disruption

@@ -121,7 +121,7 @@ def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]
     ready = sorted({event.call for event in events if event.action.state == "ready"})
     found = {}
     for n, effect in enumerate(effects):
-        if effect.action.op == BINDS and effect.observed.status == Outcome.OK:
+        if effect.action.op in BINDS and effect.observed.status == Outcome.OK:
             index = bisect_left(ready, effect.call + delay)
             if index < len(ready) and ready[index] - delay <= effect.ret:
                 found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
@@ -307,7 +307,7 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
     """Of flows that bind at once, those to which partitions are given soonest come first."""
     ready = [e for e in effects if e.action.op == TELLS and e.action.state == "ready"]
-    binds = [n for n, e in enumerate(effects) if e.action.op == BINDS and e.observed.status == Outcome.OK]
+    binds = [n for n, e in enumerate(effects) if e.action.op in BINDS and e.observed.status == Outcome.OK]
     firsts = {
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds

@@ -215,7 +215,7 @@ class Guide:
 def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
     """The kills after which a flow from before them occurs in refusals only."""
     kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == KILLS}
-    bound = {e.action.flow: e.call for e in effects if e.action.op == BINDS}
+    bound = {e.action.flow: e.call for e in effects if e.action.op in BINDS}
     heard = [
         effect
         for effect in effects
@@ -239,7 +239,7 @@ def _lost_flows(effects: Sequence[Effect]) -> tuple[tuple[str, int, int], ...]:
         flow, op, status = effect.action.flow, effect.action.op, effect.observed.status
         if op == KILLS:
             bound.clear()
-        elif op == BINDS and flow is not None and status == Outcome.OK:
+        elif op in BINDS and flow is not None and status == Outcome.OK:
             bound[flow] = n
         elif flow in bound and op == UNBINDS and status == Outcome.OK:
             del bound[flow]

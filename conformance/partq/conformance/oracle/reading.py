@@ -29,7 +29,7 @@ from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import TOGETHER
-from partq.conformance.oracle.roles import ENDS, TELLS
+from partq.conformance.oracle.roles import ENDS, RESUMES, TELLS
 from partq.conformance.oracle.subqueues import subqueue
 from partq.conformance.oracle.uses import runs_from_enqueued_times, told_apart, wrong
 from partq.model.messages import Delivery, Message, is_shown_as
@@ -204,6 +204,7 @@ class EntityReading:
                 waived=waived,
                 timed=_is_timed(records),
                 observed=any(r.op == TELLS for r in records),
+                resumed=any(r.op == RESUMES for r in records),
                 skew=header.skew_ns,
                 late=late + spread,
                 telling=header.lateness + spread,

@@ -54,7 +54,7 @@ ROLES: Final[Mapping[str, Role]] = {
     "cancel_scheduled": Role.CANCELLATION,
     "peek": Role.LOOK,
     **dict.fromkeys(("commit", "rollback"), Role.END),
-    **dict.fromkeys(("bind", "unbind", "assignment"), Role.FLOW),
+    **dict.fromkeys(("bind", "rebind", "unbind", "assignment"), Role.FLOW),
     "drained": Role.DRAINED,
 }
 """By operation. Faults, time, connections and the begin of a transaction have none."""
@@ -92,7 +92,8 @@ SCHEDULES: Final = "schedule"
 CANCELS: Final = "cancel_scheduled"
 RENEWS: Final = "renew_lock"
 COMMITS: Final = "commit"
-BINDS: Final = "bind"
+RESUMES: Final = "rebind"
+BINDS: Final = frozenset({"bind", RESUMES})
 UNBINDS: Final = "unbind"
 RECONNECTS: Final = "reconnect"
 

@@ -1,5 +1,6 @@
 """What the screens do not follow, and which rules that leaves undecided: sessions, management, deferred
-messages, assignments known only by the looks between which they changed.
+messages, flows that come back to what they had, assignments known only by the looks between which they
+changed.
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
 be what that operation explains: so it is none, and the rule is undecided, with the reason. Scheduled
@@ -35,6 +36,9 @@ _TRANSACTIONS: Final = frozenset({"KEY-9", *(f"TXN-{n}" for n in (1, 2, 3, 4, 5,
 
 _FILTERS: Final = frozenset({"RCV-2", "KEY-7", "TXN-5"})
 
+BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
+"""The rules for which screens take an assignment event for an instant."""
+
 TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
     **dict.fromkeys(("schedule", "cancel_scheduled"), _TRANSACTIONS),
     **dict.fromkeys(SETTLEMENTS, _TRANSACTIONS | {"RCV-12"}),
@@ -43,11 +47,9 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
     "add_rule": _FILTERS,
     "remove_rule": _FILTERS,
     **dict.fromkeys(("create", "update", "delete")),
+    "rebind": frozenset(BY_ASSIGNMENTS),
 }
 """Operation -> the rules that it may touch; None: every one."""
-
-BY_ASSIGNMENTS: Final = tuple(f"REB-{n}" for n in range(1, 16))
-"""The rules for which screens take an assignment event for an instant."""
 
 DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8", "FWD-2"})
 """The rules that screens follow in a dead-letter queue, or count there."""

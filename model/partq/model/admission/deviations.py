@@ -17,7 +17,7 @@ UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 
 REQUESTS: Final = frozenset(
     {"send", "send_batch", "schedule", "cancel_scheduled", "receive", "peek", "begin", "commit"}
-    | {"rollback", "bind", "unbind"}
+    | {"rollback", "bind", "rebind", "unbind"}
 )
 """Operations whose refusal for good is KEY-9's alone. That of a settlement or renewal may be its lock's, too
 (`_certainly_held`)."""

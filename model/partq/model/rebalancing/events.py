@@ -23,7 +23,7 @@ def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
         yield from ((OK, after) for after in told(state, flows, p, action, 0 if seen is None else 2))
 
 
-@point("REB-1", "REB-13")
+@point("REB-1", "REB-8", "REB-13")
 def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
     """The states after an event of that partition. ``fold``: how many moves of the broker may be made that it
     tells of."""

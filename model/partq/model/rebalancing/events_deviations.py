@@ -72,7 +72,7 @@ def told_of_surplus(state: State, flows: Flows, p: int, action: Action, fold: in
         yield owned(state._replace(flows=dealt), p, (flow, "ready"))
 
 
-@beyond(told, "REB-6", "REB-7", broken=True)
+@beyond(told, "REB-6", "REB-7", "REB-8", broken=True)
 def told_too_early(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
     """The partition of a lost flow has another one before the rebalance, narrowly before the delay ends."""
     pair, flow = flows.owner[p], action.flow

@@ -5,7 +5,7 @@ any even distribution is allowed. A partition that moves is paused first, until 
 unsettled or the handoff time ends. `rebalance` and `handoff` are the broker's own moves; `advance` cannot
 pass them once they are overdue. How messages are picked from a partition is `delivery`'s business.
 
-Reconnecting with a former mapping, and changing the partition count, are not modelled.
+Changing the partition count is not modelled; reconnecting with a former mapping is `resuming`'s.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iter
         return
     active = (*flows.active, flow)
     for timer in timers(state, flows, slack):
-        yield state._replace(flows=flows._replace(active=active, timer=timer))
+        yield state._replace(flows=flows._replace(active=active, timer=timer, alone=""))
         if flows.timer is not None and any(flows.handoff):
             resumed, back = _cancelled(flows, range(len(flows.owner)))
-            yield changed(state, resumed._replace(active=active, timer=timer), back, slack)
+            yield changed(state, resumed._replace(active=active, timer=timer, alone=""), back, slack)
 
 
 def is_surplus(state: State, flows: Flows) -> bool:
@@ -190,6 +190,7 @@ def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State
     """Its partitions wait for the delay to end. Without any, there may be no need for a delay."""
     changes = left_behind(state, flows, name)
     started = delays(state, flows, slack)
+    alone = name if state.cfg.resumed and flows.timer is None else ""
     orphaned = flows._replace(handoff=_without(flows, name))
     had = any(pair == (name, "ready") for pair in flows.owner)
     moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
@@ -199,7 +200,7 @@ def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State
         ways.append((kept, back, had or moved > back.keys()))
     for after, back, needs in ways:
         for timer in started if needs else dict.fromkeys([flows.timer, *started]):
-            yield changed(state, after._replace(timer=timer), {**changes, **back}, slack)
+            yield changed(state, after._replace(timer=timer, alone=alone), {**changes, **back}, slack)
 
 
 @point("REB-7")
@@ -315,7 +316,7 @@ def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
     if flows is None or not is_due(state, flows):
         return
     for target in distributed(state, wanted(state, action), [flow for flow, _ in flows.active]):
-        for after in redistributed(state, flows._replace(timer=None), target):
+        for after in redistributed(state, flows._replace(timer=None, alone=""), target):
             yield OK, after
 
 

@@ -225,14 +225,6 @@ def _key_alone() -> Steps:
     return [*at_rest("c1", "c2"), *sends, *batches, *receive_all("c1", "c2")]
 
 
-@CASES.case("keys-share-partitions", _FLOWS, "REB-18", partitions=2)
-def _many_keys() -> Steps:
-    """Eight keys on two partitions: each is accepted, while the others' messages are there and after them."""
-    first = [*at_rest("c1"), *send_round("a"), *send_round("b"), do.receive("c1", 3), do.complete("c1", 0, 1)]
-    batch = do.send("p2", *(keyed(f"batch-{key}", key) for key in _KEYS))
-    return [*first, batch, *receive_all("c1"), *complete_all("c1"), *send_round("c"), *receive_all("c1")]
-
-
 @CASES.case("keyless-through-flows", _FLOWS, "ROUTE-4", partitions=2)
 def _keyless() -> Steps:
     """Messages without a key are spread over the partitions."""

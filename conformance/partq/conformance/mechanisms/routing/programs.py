@@ -1,4 +1,4 @@
-"""Cases. Keys and their partitions: KEY and ROUTE on the azure profiles."""
+"""Cases. Keys and their partitions: KEY and ROUTE on the azure profiles, REB-18 on Solace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, HELD, PARTITIONED, message, partitions
 from partq.conformance.workload.program import Step
-from partq.model.messages import Message
+from partq.model.messages import SOLACE_KEY, Message
 from partq.model.profiles import SECOND
 
 _SHORT: Final = 2 * SECOND
@@ -195,3 +195,18 @@ def _balance(profile: str) -> Steps:
     """Enough keyless messages to judge how evenly they are spread."""
     sends = [do.send(f"c{1 + n % 3}", message(f"m{n}")) for n in range(8 * partitions(profile) + 32)]
     return [*sends, do.peek("c4", 200)]
+
+
+@CASES.case("keys-share-partitions", ("solace",), "REB-18", partitions=2)
+def _many_keys() -> Steps:
+    """Eight keys on two partitions: each is accepted, while the others' messages are there and after them."""
+    keyed = [Message(f"m{n}", properties=((SOLACE_KEY, f"k{n % 8}"),)) for n in range(32)]
+    yield do.bind("c1")
+    yield do.pass_time(12 * SECOND)
+    yield from (do.send("p1", one) for one in keyed[:16])
+    yield do.receive("c1", 3)
+    yield do.complete("c1", 0, 1)
+    yield do.send("p2", *keyed[16:24])
+    yield do.take("c1", 50)
+    yield from (do.send("p1", one) for one in keyed[24:])
+    yield do.take("c1", 50)

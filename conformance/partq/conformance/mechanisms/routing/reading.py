@@ -1,4 +1,4 @@
-"""What exercises the rules on flows that no screen looks for."""
+"""What exercises the rule on the keys of a partition, for which no screen looks."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Flows that come back to the partitions that they had."""

@@ -1,0 +1,68 @@
+"""Flows that come back, in a history: what is judged of them, and what exercises their rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.facts.records import returned
+from partq.conformance.history import Header, Record
+from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.oracle.roles import KILLS, RESUMES, UNBINDS
+from partq.conformance.oracle.uses import Records, Use
+from partq.conformance.screens.protocol import Exercise
+from partq.model.operations import LINK_LOST, OPS, Outcome
+from partq.model.profiles import Entity
+
+
+def _resumes(record: Record, end: int = 0) -> bool:
+    return record.op == RESUMES
+
+
+def _compared(header: Header, entity: Entity, records: Records) -> Records:
+    """The records. Raises `Ambiguous` for what is not modelled of flows that come back."""
+    if any(record.op == KILLS for record in records):
+        raise Ambiguous("what a kill leaves for flows that come back is not modelled")
+    of: dict[str, set[str]] = {}
+    unbound: set[str] = set()
+    for record in records:
+        flow = record.args.get("flow", "")
+        if OPS[record.op].opens and flow:
+            of.setdefault(flow, set()).add(record.proc)
+        if record.op == UNBINDS and record.outcome != Outcome.ERROR:
+            unbound.add(flow)
+        elif record.op == RESUMES and flow in unbound:
+            raise Ambiguous("whether a flow that was unbound may come back to what it had is not known")
+        elif record.op == RESUMES and len(of[flow]) > 1:
+            raise Ambiguous("whether another client may come back for a flow is not known")
+    return records
+
+
+USE: Final = Use(
+    uses=_resumes,
+    rule="REB-8",
+    what="flows that come back to what they had",
+    matters=_resumes,
+    compared=_compared,
+    spreads=frozenset({"REB-8"}),
+)
+
+
+def _in_time(facts: Facts) -> int:
+    """Each flow that had a partition, and came back certainly before the delay for its loss ended."""
+    count = 0
+    had = {event.args.get("flow") for event in facts.assignment_events}
+    lost: dict[str, int] = {}
+    for record in facts.flows:
+        flow = record.args.get("flow", "")
+        if record.op == LINK_LOST:
+            lost[flow] = record.call
+        elif record.op == RESUMES and record.outcome != Outcome.UNKNOWN and flow in had:
+            count += flow in lost and returned(record) < lost[flow] + facts.entity.rebalance_delay
+    return count
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    "REB-8": Exercise(_in_time, (RESUMES, "assignment"), judged=True),
+}
