@@ -209,6 +209,7 @@ def test_tlc(mechanism: str) -> None:
         found |= zip([names[n] for n in batch], answers, strict=True)
     wrong = [name for name, said in found.items() if _disagrees(corpus()[name], said)]
     assert not wrong
+    assert not [said.reason for said in found.values() if "Error" in said.reason]
 
 
 def _disagrees(entry: Entry, said: Validated) -> bool:

@@ -7,12 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, entity_of, is_dead_letters
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
+from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.uses import end_of, uses
-from partq.model.messages import Delivery, KeyRule, Message, ambiguous, conflicting, effective_key
+from partq.model.messages import (
+    Delivery,
+    KeyRule,
+    Message,
+    ambiguous,
+    as_active,
+    as_dead,
+    conflicting,
+    effective_key,
+    is_scheduled,
+)
 from partq.model.operations import LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, Profile, profile, requirements_of
 from partq.model.sizes import may_be_over
@@ -20,6 +33,9 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
+
+_FOLLOWED = "scheduling"
+"""The mechanism of sends that the specification follows."""
 
 
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
@@ -45,17 +61,22 @@ def _recording(everything: ByEntity, name: str) -> Recording:
         raise NotFollowed("a dead-letter queue without its queue is not followed")
     if name in everything.topics or entity.subscriptions:
         raise NotFollowed("topics are not specified")
-    sent = {message.id: message for record in records for message in record.args.get("messages", ())}
+    dead = {shown.lock for r in records if is_dead_letters(r.entity) for shown in r.messages}
+    among_the_dead = {r.i for r in records if is_dead_letters(r.entity) or not dead.isdisjoint(r.lock_tokens)}
+    records = _with_births(records, among_the_dead, header.skew_ns)
+    sent = {
+        id: message
+        for record in records
+        for message in record.args.get("messages", ())
+        for id in (message.id, _later(message) or message.id)
+    }
     _check_messages(header, entity, records, sent)
     records = with_lost_connections(named_by_numbers(records, family))
-    dead = {shown.lock for r in records if is_dead_letters(r.entity) for shown in r.messages}
     return Recording(
         words_of(family),
         requirements_of(header.profile),
         entity.partitions,
-        tuple(
-            operation_of(record, header, sent, not dead.isdisjoint(record.lock_tokens)) for record in records
-        ),
+        tuple(operation_of(record, header, sent, record.i in among_the_dead) for record in records),
         family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
@@ -67,6 +88,29 @@ def _recording(everything: ByEntity, name: str) -> Recording:
 def _lasted(header: Header, records: Sequence[Record]) -> int:
     """How long the history lasted by the broker's clock, at the most, ns."""
     return end_of(header, records) + header.lateness - min((r.call for r in records), default=0)
+
+
+def _with_births(records: tuple[Record, ...], among_the_dead: set[int], skew: int) -> tuple[Record, ...]:
+    """The records with names of births; a dead letter has that of the active one. Raises `NotFollowed`."""
+    apart = [
+        structs.replace(r, messages=tuple(one._replace(id=as_dead(one.id)) for one in r.messages))
+        if r.i in among_the_dead
+        else r
+        for r in records
+    ]
+    try:
+        named = by_birth(apart, skew)
+    except Ambiguous as why:
+        raise NotFollowed(str(why)) from None
+    return tuple(
+        structs.replace(one, messages=r.messages) if r.i in among_the_dead else one
+        for one, r in zip(named, records, strict=True)
+    )
+
+
+def _later(message: Message) -> str | None:
+    """The ID of a scheduled message from its activation on."""
+    return as_active(message.id) if message.scheduled_at is not None and is_scheduled(message.id) else None
 
 
 def words_of(family: Profile) -> frozenset[str]:
@@ -86,7 +130,9 @@ def _check_messages(
 ) -> None:
     end = end_of(header, records)
     sends = [record for record in records if "messages" in record.args]
-    for use in uses().values():
+    for mechanism, use in uses().items():
+        if mechanism == _FOLLOWED:
+            continue
         if use.chosen(entity) or any(use.matters(record, end) for record in sends):
             raise NotFollowed(f"{use.what} are not followed")
     if any(may_be_over(profile(header.profile), entity, send.args["messages"]) for send in sends):
@@ -118,7 +164,10 @@ def operation_of(
         None if unknown and record.op != LINK_LOST else record.ret,
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
-        tuple(sent_of(message, family) for message in args.get("messages", ())),
+        tuple(
+            sent_of(message, family)._replace(past=_may_be_past(message, record, header))
+            for message in args.get("messages", ())
+        ),
         tuple(one._replace(tries=None) if dead else one for one in shown),
         record.lock_tokens,
         args.get("txn"),
@@ -131,7 +180,16 @@ def operation_of(
         args.get("state"),
         dead,
         args.get("reason"),
+        args.get("about", ()),
     )
+
+
+def _may_be_past(message: Message, record: Record, header: Header) -> bool:
+    """Whether its scheduled time may have come by when it was stored."""
+    if message.scheduled_at is None:
+        return False
+    unknown = record.ret is None or record.outcome == Outcome.UNKNOWN
+    return unknown or message.scheduled_at <= (record.ret or 0) + header.skew_ns
 
 
 def _unnoticed(record: Record, header: Header) -> bool:
@@ -154,7 +212,9 @@ def _waited(record: Record, header: Header) -> int:
 def sent_of(message: Message, family: Profile) -> Sent:
     """A message as it is sent to a queue of that family."""
     key = effective_key(message, family.key_rule) if family.partitioned else None
-    return Sent(message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message))
+    return Sent(
+        message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message), _later(message)
+    )
 
 
 def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Message]) -> Shown:

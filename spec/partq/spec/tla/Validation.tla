@@ -16,7 +16,7 @@
 (* is known from the start (`place`), and so is which assignments are told  *)
 (* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
-EXTENDS DeadLetters, TLC, Sequences
+EXTENDS DeadLetters, Scheduling, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
@@ -69,6 +69,36 @@ Done(k) == IF k < at THEN TRUE ELSE T.order[k] \in ahead
 Arrived(m) == \E k \in T.graves[m].shown : Done(k)
 IsThere(m) == InDeadLetters(m) /\ (Arrived(m) \/ m \in In(E.ms))
 LooksAtTheDead == E.op \in { "peek dead", "peek nothing dead" }
+
+(***************************************************************************)
+(* A scheduled message is two here, too; what it is activated as is shown   *)
+(* later or not.                                                            *)
+(***************************************************************************)
+Birth(m) == T.births[m]
+TraceArrival(m) == IF Birth(m) = 0 THEN "ready" ELSE "scheduled"
+TraceMayBeScheduled(m) == Birth(m) # 0 /\ MaySend(m)
+BirthLater(m) == Birth(m) # 0 /\ ~(Done(T.last[Birth(m)]) /\ \A k \in T.graves[Birth(m)].shown : Done(k))
+
+Activates(m) ==
+    /\ running
+    /\ \E p \in IF Keyed(m) THEN { msg[m].part } ELSE T.allowed[Birth(m)] :
+        /\ Serves(p)
+        /\ msg' = [ msg EXCEPT ![m] = AfterActivation(m),
+                       ![Birth(m)] = [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ] ]
+        /\ counter' = CountersAfter({p})
+    /\ txn' = [ txn EXCEPT !.missing = @ \/ Enlists(m) ]
+    /\ UNCHANGED << faultVars, home, peekVars, flowVars, ghostVars >>
+
+\* Its time had come when it was sent: stored as if it bore none.
+StoredPast(m) ==
+    /\ m \in T.past /\ MaySend(m) /\ Valid(m)
+    /\ \E p \in Partitions :
+        /\ MayStore(m, p)
+        /\ msg' = [ msg EXCEPT ![m] = [ Empty("activated") EXCEPT !.part = p ],
+                       ![Birth(m)] = [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ] ]
+        /\ counter' = CountersAfter({p})
+        /\ home' = HomeAfter(m, p)
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
 
 (***************************************************************************)
 (* What takes the place of the specification's own operators.               *)
@@ -157,12 +187,13 @@ TraceCommitted(where) ==
     [ m \in Messages |->
         IF msg[m].at = "pending" THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
         ELSE IF ~msg[m].settling THEN msg[m]
+        ELSE IF IsScheduled(m) THEN Withdrawn(m)
         ELSE IF << m, "txn abandon" >> \in returns THEN GivenBackAtCommit(m)
         ELSE IF << m, "txn dead letter" >> \in returns THEN Dismissed(m) ELSE Settled(m) ]
 
 TracePeekingInit == /\ cursor = T.cursors
                     /\ mislaid = [ c \in Clients |-> FALSE ]
-TraceLogInit == /\ msg = [ m \in Messages |-> Empty("unsent") ]
+TraceLogInit == /\ msg = [ m \in Messages |-> Empty(IF m \in T.born THEN "unborn" ELSE "unsent") ]
                 /\ counter = T.start
 
 (***************************************************************************)
@@ -236,13 +267,14 @@ DeadLater(m) == \E k \in T.graves[m].shown : ~Done(k) /\ T.order[k] # E.head
 \* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
 \* ends, is: it is in the way of others, and no good to any.
 FitsWhatIsShown(m) ==
-    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead" }
-    ELSE /\ msg'[m].at = "done" => ~DeadLater(m)
+    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead", "activated", "racing" }
+    ELSE /\ msg'[m].at = "done" => ~DeadLater(m) /\ ~BirthLater(m)
          /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
          /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at = "ready"
               /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
 
-IsStored(x) == x.at \in { "pending", "lagging", "ready", "cached", "locked" }
+AtHand == { "lagging", "ready", "cached", "locked", "scheduled", "due" }
+IsStored(x) == x.at = "pending" \/ x.at \in AtHand
 
 Consistent ==
     /\ \A m \in Here : msg'[m] # msg[m] => FitsWhatIsShown(m)
@@ -290,7 +322,7 @@ OnePeek ==
 \* Mixed with a keyless message: either verdict.
 OneSend ==
     /\ E.first /\ "KEY-7" \in Rules => OneKey(E.m)
-    /\ Send(E.m)
+    /\ Send(E.m) \/ StoredPast(E.m)
 
 NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
@@ -466,8 +498,20 @@ Assigned == (Hears(told[E.part].changes, E) = TRUE) /\ Idle
 \* partitions that are down.
 FoundEmpty ==
     /\ running
-    /\ \A m \in Here : msg[m].at \in { "lagging", "ready", "cached", "locked" } => ~Serves(msg[m].part)
+    /\ \A m \in Here : msg[m].at \in AtHand => ~Serves(msg[m].part)
     /\ Idle
+
+\* SCH-4, SCH-5: a number that is no scheduled message's, or may be no more.
+CancelMayFail ==
+    \/ E.error = "lost" /\ running /\ (IF E.unknown THEN TRUE ELSE MayReject(E.m))
+    \/ E.error = "passing" /\ (IF E.unknown THEN MayBeBusy \/ ~running \/ Down # {} ELSE MayRefuseCancel(E.m))
+CancelRefused == (CancelMayFail = TRUE) /\ Idle
+TxnCancelRefused ==
+    /\ (\/ CancelMayFail
+        \/ ~SameTxn \/ Ended \/ (Open /\ (txn.doubt \/ txn.doomed))
+        \/ E.error = "lost" /\ ~E.unknown /\ (~SamePartition(E.m) \/ Mixed(E.m))) = TRUE
+    /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
+    /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
 
 \* What a holder dead-lettered came there by then; what was delivered too often may not.
 NoneDead ==
@@ -484,6 +528,11 @@ Taken ==
       [] E.op = "send invalid" -> SendsInvalid
       [] E.op = "send full" -> SendsFull
       [] E.op = "txn send" -> OneTxnSend
+      [] E.op = "txn schedule" -> SameTxn /\ (TxnSchedule(E.m) \/ TxnSendLetPass(E.m))
+      [] E.op = "cancel" -> Cancel(E.m)
+      [] E.op = "cancel refused" -> CancelRefused
+      [] E.op = "txn cancel" -> SameTxn /\ TxnCancel(E.m)
+      [] E.op = "txn cancel refused" -> TxnCancelRefused
       [] E.op = "txn send refused" -> TxnSendsRefused
       [] E.op = "txn send invalid" -> TxnSendsInvalid \/ TxnSendsRefused
       [] E.op = "receive" -> OneDelivery
@@ -654,7 +703,7 @@ CountTooLow(m) ==
 
 \* m has to be gone: it was not found, or a peek that shows a younger one leaves it out.
 Comes(n, m) == msg[n].part < msg[m].part \/ Older(n, m)
-MayStay(m) == ~(msg[m].at \in { "lagging", "ready", "cached", "locked" } /\ Serves(msg[m].part))
+MayStay(m) == ~(msg[m].at \in AtHand /\ Serves(msg[m].part))
 HasToGo(m) ==
     \/ E.op = "drained" /\ ~MayStay(m) /\ \A n \in Here : Comes(n, m) => MayStay(n)
     \/ E.op = "peek nothing"
@@ -706,20 +755,45 @@ HandoffFor(p) ==
     \/ E.op = "settlement refused" /\ ~OneIsOver(E) /\ \E m \in In(E.ms) : msg[m].part = p
 RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
 
+\* The next number of partition p is that of m; the step needs one beside that of m.
+HasNext(m, p) == IF Placed(m) THEN Place(m).num = counter[p] ELSE Missing(p, counter[p])
+NeedsNumbers(m) ==
+    \/ E.op \in { "send", "send fails", "txn send refused", "txn schedule", "commit" } /\ E.m # m
+    \/ \E b \in In(E.ms) \ { m } : msg[b].at = "unborn"
+
+\* A scheduled message is activated where the step shows it so, or shows it no more as
+\* scheduled, or needs a number after that of its activation, or is refused for it.
+BirthNeeded(m) ==
+    /\ Birth(m) # 0
+    /\ \/ Birth(m) \in In(E.ms)
+       \/ E.op = "partition down" /\ Birth(m) \in E.cached
+       \/ E.op = "commit refused" /\ Enlists(m)
+       \/ /\ Birth(m) \notin In(E.ms)
+          /\ LET p == Place(Birth(m)).part
+             IN HasNext(Birth(m), IF p = NoPartition THEN msg[m].part ELSE p)
+          /\ NeedsNumbers(Birth(m))
+ActivateFor(m) == \/ Activatable(m) /\ BirthNeeded(m)
+                  \/ msg[m].at = "scheduled" /\ (IF BirthNeeded(m) THEN TRUE ELSE HasToGo(m))
+TimeComesFor(m) ==
+    \/ E.op \in { "cancel refused", "txn cancel refused" } /\ m \in In(E.ms)
+    \/ E.op = "cancel" /\ m = E.m /\ BirthLater(m)
+    \/ E.op = "commit" /\ Enlists(m) /\ BirthLater(m)
+
 \* All that was committed together: what another transaction committed may lag still.
-AppearFor(m) == msg[m].at = "lagging" /\ (m \in In(E.ms) \/ (E.op = "drained" /\ HasToGo(m)))
+AppearFor(m) == /\ msg[m].at = "lagging"
+                /\ m \in In(E.ms) \/ (E.op = "drained" /\ HasToGo(m)) \/ BirthNeeded(m)
 AppearWith(m) ==
     /\ running
     /\ msg' = [ n \in Messages |-> IF msg[n].at = "lagging" /\ T.within[n] = T.within[m]
-                                   THEN [ msg[n] EXCEPT !.at = "ready" ] ELSE msg[n] ]
+                                   THEN [ msg[n] EXCEPT !.at = Arrival(n) ] ELSE msg[n] ]
     /\ Else
 
 \* The partition's next number is that of m, and the step needs the one after it.
 NumberFor(m) ==
     /\ Unnumbered(m)
     /\ LET p == msg[m].part IN
-        /\ IF Placed(m) THEN Place(m).num = counter[p] ELSE Missing(p, counter[p])
-        /\ \/ E.op \in { "send", "send fails", "txn send refused", "commit" } /\ E.m # m
+        /\ HasNext(m, p)
+        /\ \/ NeedsNumbers(m)
            \/ /\ ~Placed(m)  \* it comes to nothing
               /\ E.op \in { "rollback", "rollback refused", "commit refused", "begin",
                              "partition down", "kill" }
@@ -731,7 +805,8 @@ BeginAt(p) ==
     /\ Owner(p, T.floor[p]) # 0
     /\ LET m == Owner(p, T.floor[p]) IN
         \/ msg[m].at = "pending"
-        \/ E.op = "send" /\ E.m = m
+        \/ E.op \in { "send", "txn schedule" } /\ E.m = m
+        \/ msg[m].at = "unborn" /\ (IF m \in In(E.ms) THEN TRUE ELSE NeedsNumbers(m))
     /\ counter' = [ counter EXCEPT ![p] = T.floor[p] ]
     /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars >>
 
@@ -753,6 +828,8 @@ Own ==
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
        \/ \E m \in Here : ExpireDeadFor(m) /\ ExpireDead(m)
+       \/ \E m \in Here : ActivateFor(m) /\ Activates(m)
+       \/ \E m \in Here : TimeComesFor(m) /\ TimeComes(m)
        \/ HasFlows /\ RebalanceFor /\ Rebalance
        \/ HasFlows /\ \E p \in Partitions : HandoffFor(p) /\ (Handoff(p) \/ HandoffTimeout(p))
 
@@ -786,7 +863,7 @@ Oldest1(c, p, k) ==
 \* A request that came to nothing, or stored what is never shown, used up a number.
 Wasted(u, U) ==
     /\ E.op \in { "send", "commit", "drained" }
-    /\ taken[u] < Len(U.ms)
+    /\ taken[u] < Len(U.ms) * (IF Birth(U.m) = 0 THEN 1 ELSE 2)
     /\ \E p \in T.allowed[U.m] :
         /\ Missing(p, counter[p])
         /\ counter' = [ counter EXCEPT ![p] = @ + 1 ]
@@ -809,7 +886,8 @@ Optional1(u, U) ==
                   /\ Oldest1(U.who, p, k) # {}
                   /\ Peek(U.who, Oldest1(U.who, p, k))
       [] U.op = "send" -> Wasted(u, U)
-      [] U.op = "txn send" ->
+      [] U.op = "cancel" -> taken[u] = 0 /\ GoneFor(U.m) /\ Cancel(U.m)
+      [] U.op \in { "txn send", "txn schedule" } ->
             \/ Wasted(u, U)
             \/ /\ taken[u] = 0 /\ U.txn = deal /\ Open /\ E.txn = deal
                /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
@@ -826,10 +904,10 @@ Optional1(u, U) ==
             taken[u] < U.max /\ \E m \in Here : GoneDeadFor(m) /\ DeletesDead(m)
       [] U.op = "bind" -> taken[u] = 0 /\ FlowsMatter /\ Bind(U.who)
       [] U.op \in { "unbind", "flow lost" } -> taken[u] = 0 /\ FlowsMatter /\ Goes(U.who)
-      [] U.op \in SettlesInTxn ->
+      [] U.op \in SettlesInTxn \cup { "txn cancel" } ->
             /\ taken[u] = 0 /\ U.txn = deal /\ Open
             /\ Touches(U.m) \/ E.txn = deal \/ GoneFor(U.m)
-            /\ \/ TxnComplete(U.who, U.m, U.lock)
+            /\ \/ IF U.op = "txn cancel" THEN TxnCancel(U.m) ELSE TxnComplete(U.who, U.m, U.lock)
                \/ /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
                   /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
       [] U.op = "commit" ->

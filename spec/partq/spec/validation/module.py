@@ -36,11 +36,14 @@ _REPLACED: Final = {
     "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
-    "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead",
+    "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead", "Arrival": "TraceArrival",
+    "MayBeScheduled": "TraceMayBeScheduled",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
-_WITHOUT_FLOWS: Final = frozenset({"delete", "shared locks", "peek", "transaction", "dead letter"})
+_WITHOUT_FLOWS: Final = frozenset(
+    {"delete", "shared locks", "peek", "transaction", "dead letter", "cancellation"}
+)
 
 _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 
@@ -153,6 +156,9 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "keys": [*trace.keys, *["-"] * unsent],
             "conflicting": frozenset(trace.conflicting),
             "within": [*trace.within, *[""] * unsent],
+            "births": [*trace.births, *[0] * unsent],
+            "born": frozenset(trace.births) - {0},
+            "past": frozenset(trace.past),
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
             "graves": [
                 _record({**grave._asdict(), "shown": frozenset(shown)})

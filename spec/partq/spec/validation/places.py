@@ -30,14 +30,17 @@ _UNKNOWN: Final = (0, -1)
 class Places:
     """The partitions and numbers of one recording.
 
-    ``sent``: the messages, by ID, from 1 on. ``names``: the partitions' places by name. ``impossible``: the
-    records that no broker can show. The other fields are those of `Trace`."""
+    ``sent``: the messages, by ID, from 1 on; what scheduled ones are activated as comes last (``births``).
+    ``names``: the partitions' places by name. ``impossible``: the records that no
+    broker can show. The other fields are those of `Trace`."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.partitioned = "partitioned" in recording.words
         self.messages = [message for one in recording.operations for message in one.sent]
+        self.messages += [Sent(one.later, one.key, one.conflicting) for one in self.messages if one.later]
         self.sent = {message.id: n for n, message in enumerate(self.messages, 1)}
+        self.births = [self.sent.get(message.later or "", 0) for message in self.messages]
         self.impossible: set[int] = set()
         self.tags: dict[int, int] = {}
         self.names: dict[int, int] = {} if self.partitioned else {0: 1}

@@ -18,11 +18,14 @@ class NotFollowed(Exception):
 
 class Sent(NamedTuple):
     """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: it bears two
-    different keys (KEY-3)."""
+    different keys (KEY-3). ``later``: of a scheduled one its ID from its activation on; ``past``: its
+    time may have come when it was sent."""
 
     id: str
     key: str | None = None
     conflicting: bool = False
+    later: str | None = None
+    past: bool = False
 
 
 class Shown(NamedTuple):
@@ -50,7 +53,7 @@ class Operation(NamedTuple):
     ``partition``: which one a fault strikes, a bind asks for, or an assignment tells of; ``flow``: by which a
     client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13).
     ``dead``: it was asked of the dead-letter queue, or tells of that; ``reason``: why a client dead-letters
-    messages, if it says why."""
+    messages, if it says why. ``about``: the message that it names by its number, if any has that."""
 
     record: int
     op: str
@@ -72,6 +75,7 @@ class Operation(NamedTuple):
     state: str | None = None
     dead: bool = False
     reason: str | None = None
+    about: tuple[str, ...] = ()
 
     @property
     def passing(self) -> bool:

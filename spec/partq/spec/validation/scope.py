@@ -8,7 +8,7 @@ from typing import Final
 
 from .recording import FOREVER, NotFollowed, Operation, Recording
 
-SENDS: Final = frozenset({"send", "send_batch"})
+SENDS: Final = frozenset({"send", "send_batch", "schedule"})
 LINKS: Final = frozenset({"disconnect", "connection_lost", "frontend_lost"})
 FAULTS: Final = frozenset({"partition_down", "partition_up"})
 
@@ -18,7 +18,9 @@ _EVERYWHERE: Final = (
     | FAULTS
     | {"receive", "complete", "abandon", "peek", "broker_kill", "broker_start", "drained", "advance"}
 )
-_WITH_EXPIRY: Final = frozenset({"renew_lock", "dead_letter", "begin", "commit", "rollback"})
+_WITH_EXPIRY: Final = frozenset(
+    {"renew_lock", "dead_letter", "cancel_scheduled", "begin", "commit", "rollback"}
+)
 _WITH_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
 _WITHOUT_EXPIRY: Final = frozenset({"reconnect"})
 
@@ -53,6 +55,8 @@ def _unspecified(one: Operation, recording: Recording) -> str:
         return "an operation in a transaction that the broker does not offer"
     if one.dead and "RCV-9" not in recording.rules:
         return "a dead-letter queue of which no rule speaks"
+    if "SCH-1" not in recording.rules and (one.about or any(message.later for message in one.sent)):
+        return "scheduled messages of which no rule speaks"
     if one.dead and one.op == "peek" and not (one.happened or one.refused):
         return "a peek of unknown outcome in a dead-letter queue"
     return ""

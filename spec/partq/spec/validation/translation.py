@@ -86,7 +86,9 @@ class _Translation:
             places.count,
             renamed(places.messages),
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
-            [one.txn or "" for one in self.operations for _ in one.sent],
+            self._within(),
+            places.births,
+            {n for n, message in enumerate(places.messages, 1) if message.past and message.later},
             places.place,
             [places.graves[m] for m in range(1, len(places.place) + 1)],
             places.allowed,
@@ -103,6 +105,10 @@ class _Translation:
             order_of(self.steps, len(places.messages)),
             self._presumes_order(),
         )
+
+    def _within(self) -> list[str]:
+        sent = [one.txn or "" for one in self.operations for _ in one.sent]
+        return sent + [""] * (len(self.places.messages) - len(sent))
 
     # One operation
 
@@ -157,10 +163,13 @@ class _Translation:
         if one.refused:
             self._send_refused(one, ms)
             return
-        kind = "send" if one.txn is None else "txn send"
+        kind = "send" if one.txn is None else "txn schedule" if one.op == "schedule" else "txn send"
+        if one.txn is not None and any(message.past for message in one.sent):
+            raise NotFollowed("a message of a transaction whose time had come when it was sent")
         ret = one.ret
         if not one.happened:
-            ret = min(self.first_shown.get(m, _Sight()) for m in ms).ret
+            later = [birth for m in ms if (birth := self.places.births[m - 1])]
+            ret = min(self.first_shown.get(m, _Sight()) for m in ms + later).ret
             if ret == FOREVER:
                 self._put(one, [Step(kind, ms=ms, keyless=keyless)], optional=True)
                 return
@@ -326,6 +335,16 @@ class _Translation:
             "users": users,
         }
 
+    def _cancel(self, one: Operation) -> None:
+        ms = [self.sent[id] for id in one.about if id in self.sent]
+        kind = "cancel" if one.txn is None else "txn cancel"
+        if one.refused:
+            self._refuse(f"{kind} refused", one, ms=ms, unknown=not ms)
+        elif not (ms and self.places.births[ms[0] - 1]):
+            self._put(one, [Step("impossible")] if one.happened else [])
+        else:
+            self._put(one, [Step(kind, ms=ms)], optional=not one.happened)
+
     # Transactions
 
     def _begin(self, one: Operation) -> None:
@@ -435,6 +454,8 @@ class _Translation:
 _TRANSLATED: Final[dict[str, Callable[[_Translation, Operation], None]]] = {
     "send": _Translation._send,
     "send_batch": _Translation._send,
+    "schedule": _Translation._send,
+    "cancel_scheduled": _Translation._cancel,
     "receive": _Translation._receive,
     "peek": _Translation._peek,
     "complete": _Translation._settle,
