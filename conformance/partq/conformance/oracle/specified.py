@@ -34,8 +34,8 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
 
-_FOLLOWED = "scheduling"
-"""The mechanism of sends that the specification follows."""
+_FOLLOWED = frozenset({"scheduling", "expiry"})
+"""The mechanisms of sends that the specification follows."""
 
 
 def recordings_of(history: History) -> dict[str, Recording | NotFollowed]:
@@ -72,11 +72,12 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     }
     _check_messages(header, entity, records, sent)
     records = with_lost_connections(named_by_numbers(records, family))
+    end = end_of(header, records)
     return Recording(
         words_of(family),
         requirements_of(header.profile),
         entity.partitions,
-        tuple(operation_of(record, header, sent, record.i in among_the_dead) for record in records),
+        tuple(operation_of(r, header, sent, r.i in among_the_dead, end) for r in records),
         family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
@@ -131,7 +132,7 @@ def _check_messages(
     end = end_of(header, records)
     sends = [record for record in records if "messages" in record.args]
     for mechanism, use in uses().items():
-        if mechanism == _FOLLOWED:
+        if mechanism in _FOLLOWED:
             continue
         if use.chosen(entity) or any(use.matters(record, end) for record in sends):
             raise NotFollowed(f"{use.what} are not followed")
@@ -148,10 +149,10 @@ def _check_messages(
 
 
 def operation_of(
-    record: Record, header: Header, sent: Mapping[str, Message], dead: bool = False
+    record: Record, header: Header, sent: Mapping[str, Message], dead: bool = False, end: int = 0
 ) -> Operation:
     """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
-    names a lock of a dead letter."""
+    names a lock of a dead letter; ``end``: times to live may have ended by then, ns."""
     args, family = record.args, profile(header.profile)
     since, bits = args.get("from_seq"), family.counter_bits
     unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
@@ -165,7 +166,10 @@ def operation_of(
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(
-            sent_of(message, family)._replace(past=_may_be_past(message, record, header))
+            sent_of(message, family)._replace(
+                past=_may_be_past(message, record, header),
+                mortal=message.ttl is not None and record.call + message.ttl <= end,
+            )
             for message in args.get("messages", ())
         ),
         tuple(one._replace(tries=None) if dead else one for one in shown),

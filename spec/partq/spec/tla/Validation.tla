@@ -79,6 +79,12 @@ TraceArrival(m) == IF Birth(m) = 0 THEN "ready" ELSE "scheduled"
 TraceMayBeScheduled(m) == Birth(m) # 0 /\ MaySend(m)
 BirthLater(m) == Birth(m) # 0 /\ ~(Done(T.last[Birth(m)]) /\ \A k \in T.graves[Birth(m)].shown : Done(k))
 
+\* RCV-15: what is over stays or goes, which makes no difference, for a peek may leave it
+\* out, it is in nobody's way, and an entity found empty need not have shown it.
+TraceInOrder(m) == \/ ~msg[m].placed
+                   \/ \A n \in Messages :
+                         ~(msg[n].at = "ready" /\ msg[n].placed /\ Alive(n) /\ Older(n, m))
+
 Activates(m) ==
     /\ running
     /\ \E p \in IF Keyed(m) THEN { msg[m].part } ELSE T.allowed[Birth(m)] :
@@ -498,12 +504,12 @@ Assigned == (Hears(told[E.part].changes, E) = TRUE) /\ Idle
 \* partitions that are down.
 FoundEmpty ==
     /\ running
-    /\ \A m \in Here : msg[m].at \in AtHand => ~Serves(msg[m].part)
+    /\ \A m \in Here : msg[m].at \in AtHand => MayLeaveOut(m) \/ ~Serves(msg[m].part)
     /\ Idle
 
 \* SCH-4, SCH-5: a number that is no scheduled message's, or may be no more.
 CancelMayFail ==
-    \/ E.error = "lost" /\ running /\ (IF E.unknown THEN TRUE ELSE MayReject(E.m))
+    \/ E.error = "lost" /\ running /\ (IF E.unknown \/ E.m \in T.mortal THEN TRUE ELSE MayReject(E.m))
     \/ E.error = "passing" /\ (IF E.unknown THEN MayBeBusy \/ ~running \/ Down # {} ELSE MayRefuseCancel(E.m))
 CancelRefused == (CancelMayFail = TRUE) /\ Idle
 TxnCancelRefused ==
@@ -683,7 +689,7 @@ Peeks1 == E.op \in { "peek", "peek nothing" }
 
 \* n stands in the way of m: it is older, and free.
 InWay(n, m) == /\ msg[m].at = "ready" /\ msg[m].placed
-               /\ msg[n].at = "ready" /\ msg[n].placed
+               /\ msg[n].at = "ready" /\ msg[n].placed /\ Alive(n)
                /\ Older(n, m)
 
 \* m is shown among the dead, and is not there yet.
@@ -691,7 +697,7 @@ Buries(m) == /\ E.op \in { "peek dead", "receive dead", "delete dead" }
              /\ \E i \in DOMAIN E.ms : /\ E.ms[i] = m /\ ~InDeadLetters(m)
                                       /\ \A k \in 1 .. i - 1 : InDeadLetters(E.ms[k])
 MayBeWorn(m) == msg[m].count + T.unseen >= MaxDeliveryCount
-WearsOut(m) == Buries(m) /\ T.graves[m].why # "holder"
+WearsOut(m) == Buries(m) /\ T.graves[m].why \in { "-", "limit" }
 
 \* What is needed of several messages is done in their order, which makes no difference.
 CountTooLow(m) ==
@@ -703,11 +709,11 @@ CountTooLow(m) ==
 
 \* m has to be gone: it was not found, or a peek that shows a younger one leaves it out.
 Comes(n, m) == msg[n].part < msg[m].part \/ Older(n, m)
-MayStay(m) == ~(msg[m].at \in AtHand /\ Serves(msg[m].part))
+MayStay(m) == ~(msg[m].at \in AtHand /\ Serves(msg[m].part)) \/ MayLeaveOut(m)
 HasToGo(m) ==
     \/ E.op = "drained" /\ ~MayStay(m) /\ \A n \in Here : Comes(n, m) => MayStay(n)
     \/ E.op = "peek nothing"
-    \/ E.op = "peek" /\ m \notin In(E.ms) /\ \E n \in In(E.ms) : Older(m, n)
+    \/ E.op = "peek" /\ m \notin In(E.ms) /\ ~MayLeaveOut(m) /\ \E n \in In(E.ms) : Older(m, n)
 
 \* A settlement by its lock is refused, and needs one that ended.
 IsRefused(m) ==
@@ -724,7 +730,7 @@ ExpireFor(m) ==
     \/ IsRefused(m)
     \/ /\ E.txn # "" /\ E.error # ""
        /\ msg[m].settling
-    \/ HasToGo(m) /\ MayBeWorn(m)
+    \/ HasToGo(m) /\ (MayBeWorn(m) \/ m \in T.mortal)
     \/ E.op = "partition down" /\ m \in E.cached /\ msg[m].at = "locked"
 
 LockFor(m) ==
@@ -733,6 +739,7 @@ LockFor(m) ==
     \/ \E x \in Here : WearsOut(x) /\ InWay(m, x)
     \/ E.op = "partition down" /\ (m \in E.cached \/ \E x \in E.cached : InWay(m, x))
     \/ HasToGo(m) /\ MayBeWorn(m) /\ msg[m].at = "ready"
+    \/ HasToGo(m) /\ m \in T.mortal /\ ~NeverShown(m)
 
 \* A lock that its client's connection took with it.
 ComebackFor(m) == /\ GivesBackFirst /\ InDoubt(m)
@@ -742,6 +749,16 @@ Comeback(m) == msg' = [ msg EXCEPT ![m] = GivenBack(m, msg[m].count, TRUE) ] /\ 
 ExhaustedFor(m) == /\ HasToGo(m) \/ WearsOut(m)
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Dead(m, "limit") ] /\ Else
+
+LifeEndsFor(m) == m \in T.mortal /\ (HasToGo(m) \/ (Delivers1 /\ InWay(m, E.m)))
+TimeBuriesFor(m) == m \in T.mortal /\ Buries(m) /\ T.graves[m].why \in { "-", "time" }
+
+LifeEnds(m) == /\ Stored(m) /\ ~msg[m].over
+               /\ msg' = [ msg EXCEPT ![m].over = TRUE ]
+               /\ Else
+TimeBuries(m) == /\ msg[m].at \in { "ready", "cached" }
+                 /\ msg' = [ msg EXCEPT ![m] = Dead(m, "time") ]
+                 /\ Else
 
 \* What changes the flows finds what was due before it done, or not.
 ChangesFlows == E.op \in { "bind", "unbind", "flow lost", "kill" }
@@ -829,6 +846,8 @@ Own ==
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
        \/ \E m \in Here : ExpireDeadFor(m) /\ ExpireDead(m)
        \/ \E m \in Here : ActivateFor(m) /\ Activates(m)
+       \/ \E m \in Here : LifeEndsFor(m) /\ LifeEnds(m)
+       \/ \E m \in Here : TimeBuriesFor(m) /\ TimeBuries(m)
        \/ \E m \in Here : TimeComesFor(m) /\ TimeComes(m)
        \/ HasFlows /\ RebalanceFor /\ Rebalance
        \/ HasFlows /\ \E p \in Partitions : HandoffFor(p) /\ (Handoff(p) \/ HandoffTimeout(p))

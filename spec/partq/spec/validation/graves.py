@@ -1,7 +1,8 @@
 """Dead letters: the number that each has in the dead-letter queue, and why it is there (RCV-9, SEQ-1).
 
 The reason is one for all times it is shown. It tells who moved the message there: its holder, or the broker
-after too many deliveries. It tells nothing where a holder gave one that is not recorded, or the broker's own.
+after too many deliveries, or when its time to live ended. It tells nothing where a holder gave one that is
+not recorded, or the broker's own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from .recording import NotFollowed, Recording, Shown
 EXCEEDED: Final = "MaxDeliveryCountExceeded"
 """The reason of a message that was delivered too often."""
 
+EXPIRED: Final = "TTLExpiredException"
+"""The reason of one whose time to live ended."""
+
 ANY: Final = "-"
 
 _APART: Final = 2**27
@@ -21,7 +25,7 @@ _APART: Final = 2**27
 
 
 class Grave(NamedTuple):
-    """``number``: there, -1 if it is not known. ``why``: ``limit``, ``holder``, or `ANY`."""
+    """``number``: there, -1 if it is not known. ``why``: ``limit``, ``holder``, ``time``, or `ANY`."""
 
     number: int = -1
     why: str = ANY
@@ -41,6 +45,13 @@ class Graves:
         self._reasons: dict[int, str] = {}
         self._given: dict[int, set[str | None]] = {}
         self._walked = any(one.dead and one.op == "peek" for one in recording.operations)
+        self._mortal = {
+            sent[id]
+            for one in recording.operations
+            for s in one.sent
+            if s.mortal
+            for id in (s.later or s.id,)
+        }
         self.origin: dict[int, int] = {}
         locks = {s.lock: sent.get(s.id, 0) for one in recording.operations for s in one.shown if s.lock}
         for one in recording.operations:
@@ -74,6 +85,7 @@ class Graves:
             return ANY
         if self._reasons.setdefault(m, reason) != reason:
             return None
-        if None in given or (reason == EXCEEDED and reason in given):
+        own = {EXCEEDED: "limit", EXPIRED: "time" if m in self._mortal else None}
+        if None in given or (reason in own and reason in given):
             return ANY
-        return "holder" if reason in given else "limit" if reason == EXCEEDED else None
+        return "holder" if reason in given else own.get(reason)

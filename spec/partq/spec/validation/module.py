@@ -37,7 +37,7 @@ _REPLACED: Final = {
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
     "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead", "Arrival": "TraceArrival",
-    "MayBeScheduled": "TraceMayBeScheduled",
+    "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
@@ -159,6 +159,7 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "births": [*trace.births, *[0] * unsent],
             "born": frozenset(trace.births) - {0},
             "past": frozenset(trace.past),
+            "mortal": frozenset(trace.mortal),
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
             "graves": [
                 _record({**grave._asdict(), "shown": frozenset(shown)})

@@ -38,7 +38,9 @@ class Places:
         self.recording = recording
         self.partitioned = "partitioned" in recording.words
         self.messages = [message for one in recording.operations for message in one.sent]
-        self.messages += [Sent(one.later, one.key, one.conflicting) for one in self.messages if one.later]
+        self.messages += [
+            one._replace(id=one.later, later=None, past=False) for one in self.messages if one.later
+        ]
         self.sent = {message.id: n for n, message in enumerate(self.messages, 1)}
         self.births = [self.sent.get(message.later or "", 0) for message in self.messages]
         self.impossible: set[int] = set()

@@ -19,13 +19,14 @@ class NotFollowed(Exception):
 class Sent(NamedTuple):
     """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: it bears two
     different keys (KEY-3). ``later``: of a scheduled one its ID from its activation on; ``past``: its
-    time may have come when it was sent."""
+    time may have come when it was sent. ``mortal``: its time to live may have ended."""
 
     id: str
     key: str | None = None
     conflicting: bool = False
     later: str | None = None
     past: bool = False
+    mortal: bool = False
 
 
 class Shown(NamedTuple):

@@ -55,6 +55,8 @@ def _unspecified(one: Operation, recording: Recording) -> str:
         return "an operation in a transaction that the broker does not offer"
     if one.dead and "RCV-9" not in recording.rules:
         return "a dead-letter queue of which no rule speaks"
+    if "RCV-15" not in recording.rules and any(message.mortal for message in one.sent):
+        return "times to live of which no rule speaks"
     if "SCH-1" not in recording.rules and (one.about or any(message.later for message in one.sent)):
         return "scheduled messages of which no rule speaks"
     if one.dead and one.op == "peek" and not (one.happened or one.refused):

@@ -110,9 +110,10 @@ class Trace:
     """A recording to be followed. Of messages and partitions, sequences from 1 on.
 
     ``within``: the transaction that a message was sent in, or ""; ``births``: what a scheduled one is
-    activated as, or 0; ``past``: those whose time may have come when they were sent. ``place``: its partition
-    (0: not known) and number (-1); ``graves``: of it as a dead letter. ``allowed``: the partitions that may
-    take it, of which ``likely`` ones are tried first. ``owner``: of each partition the messages by number.
+    activated as, or 0; ``past``: those whose time may have come when they were sent; ``mortal``: those whose
+    time to live may have ended. ``place``: its partition (0: not known) and number (-1); ``graves``: of it as
+    a dead letter. ``allowed``: the partitions that may take it, of which ``likely`` ones are tried first.
+    ``owner``: of each partition the messages by number.
     ``start``: its counter before the first one; ``floor``, ``top``: the first and last number shown.
     ``events``: the assignments that were told of it: flow and state; ``observed``: whether any were.
     ``cursors``: of walks that start at a number, by who walks. ``presumed``: the order in which messages of a
@@ -125,6 +126,7 @@ class Trace:
     within: Sequence[str]
     births: Sequence[int]
     past: Collection[int]
+    mortal: Collection[int]
     place: Sequence[tuple[int, int]]
     graves: Sequence[Grave]
     allowed: Sequence[Collection[int]]

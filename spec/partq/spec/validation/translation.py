@@ -89,6 +89,7 @@ class _Translation:
             self._within(),
             places.births,
             {n for n, message in enumerate(places.messages, 1) if message.past and message.later},
+            {n for n, message in enumerate(places.messages, 1) if message.mortal},
             places.place,
             [places.graves[m] for m in range(1, len(places.place) + 1)],
             places.allowed,
