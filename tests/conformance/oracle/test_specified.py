@@ -156,7 +156,6 @@ def test_what_rabbitmq_did_is_explained_and_what_it_cannot_do_is_not() -> None:
 
 NOT_FOLLOWED = {
     "p schedule m1 at=5s\np cancel_scheduled 7": "which message has the number 7 is not shown",
-    "p accept_session k": "sessions are not followed",
 }
 
 
