@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -69,7 +69,8 @@ class Requirement:
     rule binds only those that name it. ``sources`` are codes of `sources`. ``open_question`` is the part that
     no source settles: every answer to it is allowed. ``reading`` says how the suite reads a rule that leaves
     room. ``precedes``: more general rules that explain what breaks this one too. ``after``: the rule of its
-    group that it stands behind, where its number does not say so.
+    group that it stands behind, where its number does not say so. ``pages``: those that say the rule, where
+    the pages of its source do not.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Requirement:
     reading: str | None = None
     precedes: tuple[str, ...] = ()
     after: str | None = None
+    pages: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_open(self) -> bool:
@@ -136,6 +138,12 @@ def selected(word: str) -> tuple[str, ...]:
 def groups() -> Mapping[str, str]:
     """The title of each group by its code, in reading order; read-only."""
     return _shipped().groups
+
+
+def sources_of(rule: Requirement) -> tuple[Source, ...]:
+    """Its sources, with the pages that say it."""
+    found = tuple(sources()[code] for code in rule.sources)
+    return tuple(replace(source, pages=rule.pages) for source in found) if rule.pages else found
 
 
 def sources() -> Mapping[str, Source]:
@@ -288,6 +296,7 @@ def _requirement(
         reading=row.optional_text("reading"),
         precedes=row.optional_names("precedes"),
         after=row.optional_text("after"),
+        pages=row.pages("pages"),
     )
     if row.flag("open") != rule.is_open:
         raise row.error("open", "must be true exactly where there is an open_question")

@@ -167,6 +167,21 @@ SAID: dict[str, tuple[str, str, str, str, tuple[int, ...]]] = {
         "nothing",
         (0, 1),
     ),
+    "in a transaction that was idle for too long": (
+        "azure-flat",
+        "p begin t\np send m1 txn=t\nenv advance 121s\np commit t",
+        "The commit at 3 cannot have succeeded: "
+        "its transaction t had been idle for 121.000000002s, and its time limit is 120s.",
+        "a refusal",
+        (0, 1, 3),
+    ),
+    "more than a transaction takes": (
+        "azure-flat",
+        "p begin t\np send_batch " + ", ".join(f"m{n}" for n in range(100)) + " txn=t\np send n txn=t",
+        "The send at 2 cannot have succeeded: its transaction t had 100 messages, and takes 100 at the most.",
+        "a refusal",
+        (0, 1, 2),
+    ),
     "one of several comes back": (
         "azure-flat",
         "p send m1\np receive 1 delete -> m1#1\np send m2\nq receive 9 delete -> m2#2, m1#1",

@@ -308,6 +308,26 @@ def _torn(scene: Scene) -> Reason | None:
     return None
 
 
+def _beyond_limits(scene: Scene) -> Reason | None:
+    """An operation in a transaction that had been idle for too long, or a send beyond the number it takes."""
+    answer, entity, txn = scene.answer, scene.entity, scene.answer.args.get("txn")
+    own = [r for r in scene.history.records if r.args.get("txn") == txn and (r.ret or FOREVER) < answer.call]
+    if txn is None or answer.outcome != Outcome.OK or not own:
+        return None
+    last = max(own, key=lambda record: record.ret or 0)
+    if (idle := answer.call - (last.ret or 0)) > entity.transaction_timeout:
+        limit = time_text(entity.transaction_timeout)
+        why = f"its transaction {txn} had been idle for {time_text(idle)}, and its time limit is {limit}"
+        return Reason("", why, (last.i,), "a refusal")
+    sends = [record for record in own if record.outcome == Outcome.OK and "messages" in record.args]
+    count = sum(len(record.args["messages"]) for record in sends)
+    most = entity.max_transaction_messages
+    if count + len(answer.args.get("messages", ())) > most:
+        why = f"its transaction {txn} had {plural(count, 'message')}, and takes {most} at the most"
+        return Reason("", why, tuple(record.i for record in sends), "a refusal")
+    return None
+
+
 _ORDER: Final = ("ORD-1", "ORD-2", "ORD-3", "PEEK-1", "PEEK-2", "RCV-3", "REB-3")
 _ROUTES: Final = ("KEY-1", "KEY-2", "KEY-4", "KEY-8", "ROUTE-1", "ROUTE-2", "ROUTE-5", "TXN-8")
 
@@ -323,6 +343,7 @@ REASONS: Final[Mapping[str, Callable[[Scene], Reason | None]]] = {
     "SCH-1": _early,
     "SEQ-3": _misnumbered,
     "TXN-5": _torn,
+    "TXN-9": _beyond_limits,
 }
 """Rule -> why an answer breaks it."""
 

@@ -660,6 +660,8 @@ def test_sources_have_the_addresses_of_their_pages(partq: Partq) -> None:
     assert "sources: Azure Service Bus" in ran.out
     assert "for rabbitmq: Consumer Acknowledgements and Publisher Confirms, Positively" in ran.flat
     assert "https://www.rabbitmq.com/docs/confirms" in ran.out
+    limits = re.findall(r"https://\S+", partq("explain", "TXN-9").out)
+    assert [url.rpartition("/")[2] for url in limits] == ["service-bus-transactions", "service-bus-quotas"]
 
 
 def test_clauses_and_screens_have_their_place_and_blind_spots_are_the_rule_s(partq: Partq) -> None:

@@ -8,7 +8,7 @@ from html import escape
 from partq.conformance.adapters.mutants import MUTANTS
 from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.profiles import PROFILES, requirements_of
-from partq.model.requirements import Level, Requirement, Source, sources
+from partq.model.requirements import Level, Requirement, Source, sources_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Explanation:
     @property
     def sources(self) -> tuple[Source, ...]:
         """Where it comes from, each with the pages that the public can read."""
-        return tuple(sources()[code] for code in self.requirement.sources)
+        return sources_of(self.requirement)
 
     @property
     def profiles(self) -> tuple[str, ...]:

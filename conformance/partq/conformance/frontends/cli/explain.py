@@ -183,9 +183,9 @@ def _sources(requirement: Requirement) -> Iterator[str]:
     """Where the rule comes from, with the addresses of the pages; last, why profiles of which the
     catalogue does not speak take it."""
     from partq.model.profiles import PROFILES, grounds_of
-    from partq.model.requirements import sources
+    from partq.model.requirements import sources_of
 
-    for source in (sources()[code] for code in requirement.sources):
+    for source in sources_of(requirement):
         yield f"{source.name} ({source.kind})"
         yield from source.pages.values()
     for family in PROFILES.values():
