@@ -170,7 +170,8 @@ ENTITY: Final[dict[str, Arg]] = {
         begins=(SUBSCRIPTION, FORWARDS_TO),
         apart=True,
         meaning="dead_letter: of that queue instead; Subscriptions/NAME: of that subscription; "
-        "ForwardTo/NAME: of that queue, to which it forwards",
+        "ForwardTo/NAME: of that queue, to which it forwards; with /$DeadLetterQueue behind it: of its "
+        "dead-letter queue",
     )
 }
 """Which of the entities that belong together is asked; absent: the main one."""

@@ -112,7 +112,8 @@ class Client:
         """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
         to settle with; ``receive_and_delete``: each is gone once returned. ``entity``: ``"dead_letter"``
         for the dead-letter queue, each with its ``reason``; only a client that can `dead_letter` is asked.
-        ``"Subscriptions/NAME"``: for that subscription of the topic, of a client that can `add_rule`."""
+        ``"Subscriptions/NAME"``: for that subscription of the topic, of a client that can `add_rule`; with
+        ``"/$DeadLetterQueue"`` behind it, for its dead-letter queue."""
         raise Rejected("unsupported")
 
     def complete(self, locks: Sequence[str], *, txn: str | None = None) -> None:

@@ -12,7 +12,7 @@ from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import ENV, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _ADDS: Final = TOPICS
@@ -210,6 +210,27 @@ def _restarted() -> Steps:
     yield _of("right", do.take("c2", 2))
     yield _of("right", do.take("c2", 2))
     yield _of("left", do.take("c2", 2))
+
+
+@CASES.case(
+    "topic-dead-letters",
+    AZURE,
+    "TOPIC-1",
+    subscriptions=(("left", "true"), ("right", "true")),
+    max_delivery_count=1,
+)
+def _worn_out() -> Steps:
+    """A copy that wears out comes to the dead-letter queue of its subscription, and the others stay."""
+    dead = "left" + DEAD_LETTERS
+    yield do.send("c1", message("m1", "a"))
+    yield _of("left", do.receive("c1"))
+    yield _of("left", do.abandon("c1", 0))
+    yield _of("left", do.receive("c1"))
+    yield _of(dead, do.peek("c2"))
+    yield _of(dead, do.receive("c2"))
+    yield _of(dead, do.complete("c2", 0))
+    yield _of("right", do.take("c1"))
+    yield _of("right" + DEAD_LETTERS, do.peek("c2"))
 
 
 def _add(name: str, rule: str, proc: str = "c1", **more: Any) -> Step:
