@@ -576,6 +576,29 @@ def race_cancel(world: World) -> Steps[bool]:
     return bool(left)
 
 
+# Forwarding.
+
+
+def forwarded(world: World, *names: str) -> Steps[list[str]]:
+    """What has come to the last queue soon after these were sent."""
+    yield from world.send(*map(Post, names))
+    yield from world.until(SECOND // 1_000)
+    (partition,) = world.broker.subscriptions["b"].partitions
+    return [stored.content.id for stored in partition.store.live()]
+
+
+@scene(partitions=1, forward_to=("b",))
+def forward_late(world: World) -> Steps[bool]:
+    return (yield from forwarded(world, "a")) != ["a"]
+
+
+@scene(partitions=1, forward_to=("b",))
+def forward_any_order(world: World) -> Steps[bool]:
+    came = yield from forwarded(world, *"abcd")
+    assert sorted(came) == [*"abcd"]
+    return came != [*"abcd"]
+
+
 # Faults.
 
 
