@@ -168,11 +168,8 @@ ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 LIMITS: Final = ("transaction_timeout", "max_transaction_messages")
 """The limits of transactions."""
 
-SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities")
+SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities", "forward_to")
 """The settings that most brokers have as they are."""
-
-HEEDED: Final = (*SELDOM_CHOSEN, "forward_to")
-"""The settings of which a broker has to say that it heeds them."""
 
 
 class Divergence(NamedTuple):

@@ -20,7 +20,6 @@ from partq.model.errors import UserError
 from .family import DEFAULT_RULE as DEFAULT_RULE
 from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
-from .family import HEEDED as HEEDED
 from .family import LIMITS as LIMITS
 from .family import MOST_HOPS as MOST_HOPS
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT

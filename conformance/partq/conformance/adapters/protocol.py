@@ -252,7 +252,7 @@ class Broker:
     ``shares``: what it has in common with other objects of its class.
     ``lock_duration``: ns that locks last in seeded programs and searches, which have to wait them out; None:
     as the programs would have it.
-    ``heeds``: those settings of `HEEDED` that `open` heeds. Of the others the queue is taken to have
+    ``heeds``: those settings of `SELDOM_CHOSEN` that `open` heeds. Of the others the queue is taken to have
     the usual ones, unless it answers otherwise.
     """
 

@@ -30,9 +30,9 @@ from partq.conformance.workload.program import Program
 from partq.model.messages import Created, Delivery, Overview, Session, SessionState
 from partq.model.operations import ENTITY, LINK_LOST, OPS, SETTLEMENTS, SWITCHED, TOPICS
 from partq.model.profiles import (
-    HEEDED,
     RECEIVE_TIMEOUT,
     SECOND,
+    SELDOM_CHOSEN,
     SEND_TIMEOUT,
     Entity,
     OrderDomain,
@@ -349,7 +349,7 @@ class LiveReference(Broker):
 
     client_class: ClassVar[type[Client]] = LiveClient
     shares: ClassVar[Shares] = Shares.NOTHING
-    heeds = frozenset(HEEDED)
+    heeds = frozenset(SELDOM_CHOSEN)
 
     def __init__(self, profile: str = "", parts: Parts | None = None) -> None:
         self.profile = profile

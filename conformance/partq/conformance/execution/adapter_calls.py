@@ -23,7 +23,7 @@ from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, r
 from partq.conformance.workload.operations.record import Args, answered
 from partq.model.messages import Created, Delivery, Overview, Session, SessionState
 from partq.model.operations import ERRORS, OPS, Outcome
-from partq.model.profiles import HEEDED, SECOND, Entity
+from partq.model.profiles import SECOND, SELDOM_CHOSEN, Entity
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ def open_queue(broker: Broker, asked: Entity) -> Entity | Unreachable:
 
 def _as_heeded(broker: Broker, asked: Entity, answer: Entity) -> Entity:
     """The settings that the queue has, of which `open` may have passed over those that few brokers know."""
-    passed = (name for name in HEEDED if name not in broker.heeds)
+    passed = (name for name in SELDOM_CHOSEN if name not in broker.heeds)
     usual = {n: getattr(Entity(), n) for n in passed if getattr(answer, n) == getattr(asked, n)}
     return replace(answer, **usual)
 
