@@ -218,8 +218,7 @@ class FlowTimeline:
                 len(open_sessions) + bisect_right(self.sessions, end, key=attrgetter("bind.call")) - n - 1
             )
             full = certain >= partitions
-            known = (full or possible < partitions) and session.bind.op == "bind"
-            session.standby = full if known else None
+            session.standby = full if full or possible < partitions else None
             open_sessions.append(session)
 
     def _read_assignments(self, facts: Facts) -> None:

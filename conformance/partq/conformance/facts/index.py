@@ -302,10 +302,6 @@ class Facts:
         if record.op == "disconnect":
             self.disruptions.append(record)
 
-    def _on_rebind(self, record: Record) -> None:
-        self.flows.append(record)
-        self._on_unfollowed(record)
-
     def _on_assignment(self, record: Record) -> None:
         self.assignment_events.append(record)
 
@@ -391,8 +387,7 @@ _HANDLERS: Final = {
     "begin": Facts._on_begin,
     "commit": Facts._on_end,
     "rollback": Facts._on_end,
-    **dict.fromkeys(("bind", "unbind", "disconnect", "reconnect"), Facts._on_flow),
-    "rebind": Facts._on_rebind,
+    **dict.fromkeys(("bind", "rebind", "unbind", "disconnect", "reconnect"), Facts._on_flow),
     "assignment": Facts._on_assignment,
     **dict.fromkeys(
         ("partition_down", "broker_kill", "frontend_lost", "connection_lost"), Facts._on_disruption

@@ -47,9 +47,11 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
     "add_rule": _FILTERS,
     "remove_rule": _FILTERS,
     **dict.fromkeys(("create", "update", "delete")),
-    "rebind": frozenset(BY_ASSIGNMENTS),
 }
 """Operation -> the rules that it may touch; None: every one."""
+
+_RETURNS: Final = frozenset(BY_ASSIGNMENTS) - {"REB-8"}
+"""The rules of which screens know nothing where a flow came back to what it had."""
 
 DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8", "FWD-2"})
 """The rules that screens follow in a dead-letter queue, or count there."""
@@ -72,6 +74,10 @@ def left_open(facts: Facts, report: Report) -> Report:
     elif facts.entity.requires_session:
         report = _without(report, _SESSIONS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id not in _SESSIONS}
+    elif any(record.op == "rebind" for record in facts.flows):
+        report = _without(report, _RETURNS, {})
+        report.exercised = {id: count for id, count in report.exercised.items() if id not in _RETURNS}
+        report.open = {id: why for id, why in report.open.items() if id not in _RETURNS}
     if facts.unfollowed and (rules := _spoken_of(report)):
         causes = {rule: cause for rule in rules if (cause := _cause(facts, rule)) is not None}
         seeming = {one.requirement: one for one in report.findings if one.requirement in causes}
