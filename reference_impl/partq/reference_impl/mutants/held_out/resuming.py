@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from ...flows import UNBOUND, Assignments, Seat
-from ..forms import answering
+from ...flows import Assignments, Flow, Seat
+from ..families import kept
 from ..registry import defect
 
 
-@defect("REB-8", "waiting_for", answering, profile="solace")
-def first_back_takes_all(self: Assignments, seats: list[Seat]) -> list[Seat]:
-    """The first flow that comes back has what waits for any."""
-    return [seat for seat in self.seats if seat.state == UNBOUND and seat.heir is None] if seats else []
+@defect("REB-8", profile="solace")
+class HalfTheDelayCounts(Assignments):
+    """A flow that comes back in the second half of the delay finds nothing of what it had."""
+
+    _lost = kept(dict[str, int])
+
+    def lose(self, flow: Flow) -> None:
+        self._lost[flow.name] = self.clock.now
+        Assignments.lose(self, flow)
+
+    def waiting_for(self, name: str, proc: str) -> list[Seat]:
+        early = self.clock.now - self._lost.get(name, 0) <= self.delay // 2
+        return Assignments.waiting_for(self, name, proc) if early else []
