@@ -344,7 +344,7 @@ def test_rows_nobody_checks_are_named(partq: Partq) -> None:
     ran = run_canned(partq, "Canned", "-v")
     assert "not implemented yet: " in ran.flat
     folded = ran.flat.split("not implemented yet: ")[1].split()
-    assert "KEY-6" in folded
+    assert "SCH-5" in folded
     every = run_canned(partq, "Canned", "--all")
     assert all(requirement in every.out for requirement in catalogue())
     assert "nothing checks it yet" in every.flat
@@ -639,7 +639,7 @@ def test_the_profile_can_be_another_one(partq: Partq, tmp_path: Path) -> None:
 # --- explain, version, help -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "KEY-6"])
+@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "REB-17"])
 def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     ran = partq("explain", requirement)
     row = catalogue()[requirement]
@@ -651,7 +651,7 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     assert named == (cases or ["none"])
     assert "clauses: " in ran.flat
     assert f"mechanism {row.mechanism}: partq/model/{row.mechanism}/rules.toml" in ran.flat
-    if requirement == "KEY-6":
+    if requirement == "REB-17":
         assert "screens: none: not implemented" in ran.flat
 
 

@@ -73,7 +73,7 @@ def test_which_rules_apply_to_a_broker_and_why_not(
     why = {line.split()[0]: line.rstrip() for line in shown}
     assert why["ROUTE-1"].endswith(" applies")
     assert why["ROUTE-6"].endswith(" the broker lacks partition_down")
-    assert why["KEY-6"].endswith(" not implemented yet")
+    assert why["SCH-5"].endswith(" not implemented yet")
     assert main([*toy, "--rule", "KEY-1", "--profile", "azure-flat", "--format", "json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["rules"]
     assert entry["exempt"] == {"azure-flat": "the broker shows no partitions"}
