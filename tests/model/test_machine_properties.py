@@ -207,7 +207,7 @@ COVERED = {
     *(f"DUP-{n}" for n in (1, 2)),
     *(f"SES-{n}" for n in range(1, 6)),
     *(f"MGT-{n}" for n in (1, 2, 3)),
-    *(f"ENT-{n}" for n in (1, 2, 3, 4, 5, 7)),
+    *(f"ENT-{n}" for n in (1, 2, 3, 4, 5, 6, 7)),
     *("TXN-6", "TOPIC-1", "TOPIC-2", "FWD-1", "FWD-2"),
 }
 

@@ -403,6 +403,12 @@ def refuse_update(world: World) -> Steps[bool]:
     return outcome((yield from world.update(partitions=4))) != "ok"
 
 
+@scene(max_size=10)
+def hot_partition_full(world: World) -> Steps[bool]:
+    yield from world.send(Post("a", "123456", partition_key="k"))
+    return outcome((yield from world.send(Post("b", "123456", partition_key="k")))) == "quota"
+
+
 @scene(max_entities=2)
 def slow_to_free(world: World) -> Steps[bool]:
     yield from world.create("a")

@@ -83,7 +83,8 @@ class Action(NamedTuple):
     the answer shows. ``settings``: those that an update asks for, or another entity's. ``rule``: the one to
     be changed. ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction,
     nor a fault met that. ``taken``: so many messages were asked for in its transaction by then, at the most,
-    with its own.
+    with its own. ``held``: so many bytes the entity certainly holds with this send, ``ever``: so many it may
+    have been sent by then.
     """
 
     op: str
@@ -114,6 +115,8 @@ class Action(NamedTuple):
     rule: tuple[tuple[str, Any], ...] = ()
     idle: int = 0
     taken: int = 0
+    held: int = 0
+    ever: int = 0
     slack: int = 0
     early: int = 0
     calm: bool = False

@@ -44,6 +44,7 @@ class Entity:
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
     ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
     namespace that holds at first this entity alone (ENT-5); None: as usual, and it may hold others.
+    ``max_size``: the bytes chosen as the size of each partition (ENT-6); None: unknown.
 
     Raises `InvalidEntity`.
     """
@@ -65,6 +66,7 @@ class Entity:
     max_entities: int | None = None
     max_partitioned_entities: int | None = None
     forward_to: tuple[str, ...] = ()
+    max_size: int | None = None
 
     def __post_init__(self) -> None:
         self._check_subscriptions()
@@ -148,6 +150,7 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
     "max_transaction_messages": (1, 2**31, False),
     "max_entities": (1, 2**31, True),
     "max_partitioned_entities": (1, 2**31, True),
+    "max_size": (1, 2**62, True),
 }
 """Of each setting that is a number: least, greatest, and whether it may be unknown (None)."""
 
@@ -168,7 +171,7 @@ ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 LIMITS: Final = ("transaction_timeout", "max_transaction_messages")
 """The limits of transactions."""
 
-SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities", "forward_to")
+SELDOM_CHOSEN: Final = (*LIMITS, "max_entities", "max_partitioned_entities", "max_size", "forward_to")
 """The settings that most brokers have as they are."""
 
 

@@ -35,6 +35,7 @@ MECHANISMS: Final = (
     "admission",
     "management",
     "namespaces",
+    "capacity",
 )
 """The mechanisms that are built, in the order in which what they add is put together: of two that add to the
 same, the later one sees what the earlier one made of it."""

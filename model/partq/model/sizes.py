@@ -26,10 +26,20 @@ def limit_of(profile: Profile, entity: Entity) -> int | None:
     return MEGABYTE if entity.max_message_size is None else entity.max_message_size
 
 
+def least_of(message: Message) -> int:
+    """The bytes that certainly count of a message."""
+    return _bytes(message.body)
+
+
+def most_of(messages: Sequence[Message]) -> int:
+    """The bytes that may count of the messages of one send."""
+    return (HEADERS if len(messages) > 1 else 0) + sum(map(_with_headers, messages))
+
+
 def exceeds(profile: Profile, entity: Entity, messages: Sequence[Message]) -> bool:
     """Whether the messages of one send are certainly too large: by their bodies alone."""
     limit = limit_of(profile, entity)
-    return limit is not None and sum(_bytes(message.body) for message in messages) > limit
+    return limit is not None and sum(map(least_of, messages)) > limit
 
 
 def may_be_over(profile: Profile, entity: Entity, messages: Sequence[Message]) -> bool:
@@ -37,9 +47,7 @@ def may_be_over(profile: Profile, entity: Entity, messages: Sequence[Message]) -
     limit = limit_of(profile, entity)
     if limit is None:
         return False
-    batch = HEADERS if len(messages) > 1 else 0
-    most = batch + sum(map(_with_headers, messages))
-    return most * MEGABYTE > limit * 1_000_000
+    return most_of(messages) * MEGABYTE > limit * 1_000_000
 
 
 def _with_headers(message: Message) -> int:

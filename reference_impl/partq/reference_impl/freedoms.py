@@ -186,6 +186,9 @@ class Freedoms:
     count_headers: float = later(0.5)
     """ENT-7: a message's size includes its headers and properties. (Else: it is that of the body.)"""
 
+    hot_partition_full: float = later(0.5)
+    """ENT-6: a message is refused where the partition of its key is full, though others are not."""
+
     skip_down: float = later(0.5)
     """MGT-1, MGT-2: the messages of a partition that is down are not counted."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from .capacity import Bounded
 from .clock import HOP, Steps
 from .core import Core
 from .errors import Refused
@@ -127,13 +128,16 @@ class Accounts:
         return partitions
 
 
-class Managing(InSessions, Founding):
+class Managing(InSessions, Founding, Bounded):
     """A front end's side of management."""
 
     def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
         if self.broker.config.has("ENT-7"):
             self.check_size(contents)
-        return super().admit(contents, txn)
+        key = super().admit(contents, txn)
+        if self.broker.config.max_size is not None and self.broker.config.has("ENT-6"):
+            self.check_room(contents, key)
+        return key
 
     def check_size(self, contents: Sequence[Content]) -> None:
         """A request is no larger than it may be. Raises `Refused`."""

@@ -67,6 +67,7 @@ class Config:
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
     ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace; None: the usual ones.
+    ``max_size``: the bytes that each partition has room for; None: any number.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
     """
@@ -102,6 +103,7 @@ class Config:
     max_entities: int | None = None
     max_partitioned_entities: int | None = None
     forward_to: tuple[str, ...] = ()
+    max_size: int | None = None
     freedoms: Freedoms = field(default_factory=Freedoms.none)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None

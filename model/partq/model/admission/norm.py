@@ -8,7 +8,6 @@ from typing import Final
 from ..actions import FULL, GONE, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import with_txn
-from ..messages import Message
 from ..operations import CONNECTION_LOST, UNAVAILABLE
 from ..routing.norm import failed
 from ..state import Config, State, transaction
@@ -41,7 +40,7 @@ def struck_elsewhere(state: State, action: Action) -> Steps:
     yield from ()
 
 
-Limits = Callable[[Config, str, tuple[Message, ...]], bool]
+Limits = Callable[[Config, str, Action], bool]
 
 _limits: Final[list[Limits]] = []
 
@@ -56,7 +55,7 @@ def may_be_beyond(state: State, action: Action, error: str) -> bool:
     """Whether the error tells of a limit, and the send may be beyond it."""
     if error not in FULL or not action.messages:
         return False
-    return all(may_be(state.cfg, error, action.messages) for may_be in _limits)
+    return all(may_be(state.cfg, error, action) for may_be in _limits)
 
 
 @point("KEY-9")

@@ -169,12 +169,13 @@ def refused_by_size(cfg: Config, messages: tuple[Message, ...]) -> frozenset[boo
 
 @limits
 @clause("ENT-7", "KEY-9")
-def may_be_too_large(cfg: Config, error: str, messages: tuple[Message, ...]) -> bool:
+def may_be_too_large(cfg: Config, error: str, action: Action) -> bool:
     """Whether a send may be refused with that error, which speaks of a limit. Where a body is empty the
     history may have left it out."""
     if error != "too_large" or limit_of(cfg.profile, cfg.entity) is None:
         return True
-    return not all(message.body for message in messages) or may_be_over(cfg.profile, cfg.entity, messages)
+    sent = action.messages
+    return not all(message.body for message in sent) or may_be_over(cfg.profile, cfg.entity, sent)
 
 
 CLIENT_OPS: Final = {"get": get, "update": update}

@@ -1,0 +1,1 @@
+"""Capacity: how much an entity holds."""
