@@ -95,8 +95,10 @@ class Entity:
         object.__setattr__(self, "subscriptions", tuple(sorted(rules.items())))
 
     def _check_forwarding(self) -> None:
+        given: object = self.forward_to
         chain = tuple(self.forward_to)
-        if any(type(name) is not str or not _NAME.fullmatch(name) for name in chain):
+        named = all(type(name) is str and _NAME.fullmatch(name) for name in chain)
+        if isinstance(given, str) or not named:
             raise InvalidEntity(f"forward_to must be names, without slashes and spaces: {self.forward_to!r}")
         if len({name.casefold() for name in chain}) < len(chain):
             raise InvalidEntity(f"forward_to must be different names: {self.forward_to!r}")

@@ -253,7 +253,10 @@ def read_header(data: Any) -> Header:
     del found["schema"]
     usual = profile(found["profile"]).default_entity
     found["entities"] = _entities(found.get("entities", {}), usual)
-    return Header(**found)
+    try:
+        return Header(**found)
+    except InvalidEntity as error:
+        raise FieldError("entities", str(error)) from None
 
 
 # --- and back ---------------------------------------------------------------------------------------

@@ -96,8 +96,9 @@ class ByEntity:
     both are in the history: what moves from one to the other ties them. ``outlets``: entity -> the one whose
     settings say that what is sent there is received here. A settlement is its lock's entity's, and what
     strikes the one of them strikes the others. ``across``: each transaction of several entities, which share
-    its begin and its end, with these. ``unlisted``: subscriptions that their topic
-    is not said to have, and their dead-letter queues."""
+    its begin and its end, with these. ``beside_it``: those that a client created or
+    deleted. ``unlisted``: these, subscriptions that their topic is not said to have, and their dead-letter
+    queues: nothing is judged of them."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
@@ -112,7 +113,8 @@ class ByEntity:
         named = {name: spelled.get(name, spelled.get(name.lower(), name)) for name in entities_of(history)}
         self.names = tuple(dict.fromkeys((*named.values(), *self.outlets)))
         self.topics = topics_among(self.names)
-        self.unlisted = frozenset(filter(self._is_unlisted, self.names if self.outlets else ()))
+        self.beside_it = frozenset(_created(history.records))
+        self.unlisted = frozenset(filter(self._is_unlisted, self.names))
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
         listed = [name for name in self.names if name not in self.unlisted]
         ends = ((whole_of(name), name) for name in listed if is_dead_letters(name))
@@ -137,6 +139,8 @@ class ByEntity:
         return tuple(name for name in self.names if name not in apart)
 
     def _is_unlisted(self, name: str) -> bool:
+        if name.lower() in self.beside_it:
+            return True
         part = None if name in self.outlets else _PART.fullmatch(name)
         if part is None:
             return False
@@ -203,6 +207,15 @@ class ByEntity:
     def _of(self, name: str) -> list[int]:
         everywhere = self._places.get("", []) if name else []
         return sorted((*self._places.get(name, ()), *everywhere))
+
+
+def _created(records: Iterable[Record]) -> Iterator[str]:
+    """The names, in small letters, that other entities were created or deleted by."""
+    for record in records:
+        settings = record.args.get("settings") if record.op in ("create", "delete") else None
+        name = settings.get("name") if isinstance(settings, Mapping) else None
+        if isinstance(name, str) and name.lower() != record.entity.lower():
+            yield name.lower()
 
 
 def _homes(records: Iterable[Record]) -> dict[str, str]:

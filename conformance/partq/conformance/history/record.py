@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
-from partq.model.profiles import SECOND, Entity
+from partq.model.profiles import SECOND, Entity, InvalidEntity
 from partq.model.state import FOREVER
 
 SCHEMA: Final = "partq.history/1"
@@ -79,6 +79,11 @@ class Header:
     skew_ns: int = 0
     lacks: tuple[str, ...] = ()
     late_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, entity in self.entities.items():
+            if name.casefold() in map(str.casefold, entity.forward_to):
+                raise InvalidEntity(f"forward_to must not name the queue itself: {name!r}")
 
     @property
     def lateness(self) -> int:

@@ -50,6 +50,8 @@ def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -
     """Why the entity's messages are of unknown origin, if they are."""
     if name in everything.topics:
         return "topics are not modelled"
+    if name.lower() in everything.beside_it:
+        return f"what is asked of {name} is not followed, as it was created, or deleted, in between"
     if name in everything.unlisted:
         return f"{name} is not among those that get messages of {whole_of(name)}, as far as is said"
     if any(record.args.get("txn") in everything.across for record in mine):

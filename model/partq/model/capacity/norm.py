@@ -13,6 +13,7 @@ from ..actions import INVALID, Action, Answer, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard
 from ..routing.norm import failed, send
+from ..sequencing.entering import due_of
 from ..state import Config, State
 
 Steps = Iterator[tuple[Answer, State]]
@@ -33,8 +34,9 @@ def send_within(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @guard("ENT-6")
 def is_within(state: State, action: Action) -> bool:
-    """Whether the entity may have room for the send."""
-    return not exceeds(state, action)
+    """Whether the entity may have room for the send. Whether what waits for its time counts no source
+    says."""
+    return not exceeds(state, action) or any(map(due_of, action.messages))
 
 
 def exceeds(state: State, action: Action) -> bool:

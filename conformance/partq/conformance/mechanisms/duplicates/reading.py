@@ -18,7 +18,7 @@ from msgspec import structs
 
 from partq.conformance.facts.index import Facts, Sent
 from partq.conformance.facts.records import returned
-from partq.conformance.history import Record
+from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
@@ -26,7 +26,7 @@ from partq.conformance.screens.protocol import Exercise
 from partq.model.duplicates.norm import is_own_id
 from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
 from partq.model.operations import Outcome
-from partq.model.profiles import Entity
+from partq.model.profiles import Entity, requirements_of
 from partq.model.state import FOREVER, Config
 
 _Sends = list[tuple[Record, Message]]
@@ -40,6 +40,9 @@ def _told_apart(entity: Entity, records: tuple[Record, ...], skew: int) -> tuple
     for record in records:
         for message in _messages(record):
             sends.setdefault(message.id, []).append((record, message))
+    assigned = _assigned_ids(records)
+    if any(id in assigned and not one.without_id for id, found in sends.items() for _, one in found):
+        raise Ambiguous("a message was sent with the ID that another one was assigned")
     again = {id: found for id, found in sends.items() if len(found) > 1}
     if not again:
         return records
@@ -48,6 +51,21 @@ def _told_apart(entity: Entity, records: tuple[Record, ...], skew: int) -> tuple
     if any(message.without_id for found in again.values() for _, message in found):
         raise Ambiguous("several messages have one name, and not all of them the ID that it is")
     return tuple(_numbered(_named(records, again, skew), again))
+
+
+def _compared(header: Header, entity: Entity, records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The records. Raises `Ambiguous` where no rule says that a message which was sent without an ID gets one
+    of its own, and so is no duplicate."""
+    if entity.duplicate_detection and "KEY-6" not in requirements_of(header.profile):
+        raise Ambiguous("duplicates are not told apart where messages have no ID and none is assigned")
+    return records
+
+
+def _assigned_ids(records: Sequence[Record]) -> frozenset[str]:
+    """The IDs that are shown of messages which were sent without one."""
+    names = {message.id for record in records for message in _messages(record) if message.without_id}
+    shown = (one for record in records for one in record.messages if names and one.id in names)
+    return frozenset(one.message_id for one in shown if one.message_id)
 
 
 def _messages(record: Record) -> tuple[Message, ...]:
@@ -127,19 +145,28 @@ def _without_id(record: Record) -> bool:
 def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] | None:
     """The first message that was sent without an ID and is shown with none, with another one than before, or
     with that of another one of its key."""
-    sent = {as_active(m.id): m for record in records for m in _messages(record) if m.without_id}
-    borne, owners = dict[str, str](), dict[tuple[str, str | None], str]()
+    sent = {as_active(m.id): (r, m) for r in records for m in _messages(r) if m.without_id}
+    borne, owners = dict[str, str](), dict[tuple[str, str | None], tuple[str, int]]()
     for record, one in ((r, one) for r in records for one in r.messages):
         name, shown = as_active(one.id), one.message_id
         if shown is None or name not in sent:
             continue
-        before, key = borne.setdefault(name, shown), effective_key(sent[name], cfg.profile.key_rule)
-        other = owners.setdefault((shown, key), name)
-        if not is_own_id(cfg, shown, before, other != name):
+        before, key = borne.setdefault(name, shown), effective_key(sent[name][1], cfg.profile.key_rule)
+        other, seen = owners.setdefault((shown, key), (name, returned(record)))
+        both = (sent[name][0], returned(record)), (sent[other][0], seen)
+        time = max(_stored(*one) for one in both) - min(send.call for send, _ in both)
+        taken = other != name and time < cfg.entity.duplicate_window - cfg.skew
+        if not is_own_id(cfg, shown, before, taken):
             how = "no ID" if not shown else f"another ID than before, {shown!r} instead of {before!r}"
             how = how if before != shown or not shown else f"the ID {shown!r}, which {other!r} has, too"
             return "KEY-6", record.i, f"{name!r}, sent without an ID, is shown with {how}"
     return None
+
+
+def _stored(send: Record, seen: int) -> int:
+    """By when a message was stored that was seen first by then."""
+    answered = send.outcome == Outcome.OK and "txn" not in send.args
+    return min(seen, returned(send)) if answered else seen
 
 
 USE: Final = Use(
@@ -150,6 +177,7 @@ USE: Final = Use(
     spreads=frozenset({"KEY-6"}),  # a message is dropped for any other one that was sent without an ID
     chosen=lambda entity: entity.duplicate_detection,
     tells_apart=_told_apart,
+    compared=_compared,
     wrong=_wrong_id,
 )
 

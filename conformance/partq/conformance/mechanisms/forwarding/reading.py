@@ -15,7 +15,7 @@ from msgspec import structs
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.history.entities import is_destination
+from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
@@ -34,6 +34,8 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
     for record in records:
         if why := _not_followed(record):
             raise Ambiguous(why)
+    if isinstance(entity, Destination) and entity.hops > MOST_HOPS and any(map(_set_aside, records)):
+        raise Ambiguous("whether the queue behind the fourth hop has those dead letters is not known")
     if not isinstance(entity, Destination):
         return tuple(record for record in records if record.op != DRAINED)
     return tuple(_with_arrivals(entity, records))
@@ -55,12 +57,18 @@ def _not_followed(record: Record) -> str | None:
     return f"the operation {record.op} on a queue that forwards is not modelled"
 
 
+def _set_aside(record: Record) -> bool:
+    """Whether it shows dead letters that went too far, or may have."""
+    return is_dead_letters(record.entity) and any(one.reason in (None, TOO_FAR) for one in record.messages)
+
+
 def _with_arrivals(entity: Destination, records: Records) -> Iterator[Record]:
     shown: dict[str, int] = {}
     for record in records:
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
-    emptied = max((record.call for record in records if record.op == DRAINED), default=-1)
+    ends = (one.call for one in records if one.op == DRAINED and not is_dead_letters(one.entity))
+    emptied = max(ends, default=-1)
     for record in records:
         if "messages" not in record.args or is_destination(record.entity):
             yield _without_times(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ _ASKED: Final[Mapping[str, Mapping[str, type]]] = {
     _CREATES: {"name": str, "partitioned": bool},
     "delete": {"name": str},
 }
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,48}[a-z0-9])?")
+"""Names that every broker takes."""
 
 
 def _uses(record: Record, end: int = 0) -> bool:
@@ -34,7 +37,9 @@ def _is_open(record: Record) -> str | None:
     name = settings["name"]
     if name != name.lower():
         return "whether case matters in the names of entities is not known"
-    return "creating or deleting an entity while it is in use is not modelled" if _is_own(record) else None
+    if _is_own(record):
+        return "creating or deleting an entity while it is in use is not modelled"
+    return None if _NAME.fullmatch(name) else "which names of entities a broker refuses is not known"
 
 
 def _is_own(record: Record) -> bool:

@@ -172,9 +172,10 @@ def _has_one_key(facts: Facts, record: Record) -> bool:
 
 def _plain_send(facts: Facts, record: Record) -> bool:
     """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
-    nothing is down (ROUTE-5). Where there are sessions, it is of one (SES-3)."""
+    nothing is down (ROUTE-5). Where there are sessions, it is of one (SES-3). Where the entity has a size it
+    may be beyond it (ENT-6)."""
     messages = record.args["messages"]
-    if may_be_over(facts.profile, facts.entity, messages):
+    if facts.entity.max_size is not None or may_be_over(facts.profile, facts.entity, messages):
         return False
     if facts.entity.requires_session and any(message.session_id is None for message in messages):
         return False

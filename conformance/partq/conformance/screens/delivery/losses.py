@@ -54,11 +54,18 @@ class Losses:
             return False
         if record.outcome == Outcome.ERROR or self._of_open_txn(record):
             return False
-        if record.outcome != Outcome.OK and not life.seen:
+        if not life.seen and (record.outcome != Outcome.OK or self._may_be_dropped(life)):
             return False
         home = self.facts.derive(homes).get(life.sent.key or "")
         partition = (life.deliveries or life.peeks)[0].partition if life.seen else home
         return self.locks.faults(partition).first(self.drained) >= self.drained
+
+    def _may_be_dropped(self, life: Lifetime) -> bool:
+        """Whether it may be a duplicate: it was sent without an ID, or with one that another was assigned.
+        That is left to the judge (KEY-6)."""
+        if not self.facts.entity.duplicate_detection:
+            return False
+        return life.sent.message.without_id or life.id in self.facts.derive(_shown_ids)
 
     def _of_open_txn(self, record: Record) -> bool:
         """Whether it was sent in a transaction that was not certainly committed: what happens to it is
@@ -134,6 +141,7 @@ class Losses:
         is RCV-2's as well."""
         ids = (message.id for record in sends for message in record.args["messages"])
         lives = [life for life in map(self.lives.get, ids) if life is not None]
+        lives = [life for life in lives if life.seen or not self._may_be_dropped(life)]
         gone, siblings = [life for life in lives if not life.seen], [life for life in lives if life.seen]
         alone = rule == "TXN-5" and certain
         if (
@@ -191,3 +199,9 @@ def _refused(life: Lifetime) -> bool:
 def _named(lives: Sequence[Lifetime]) -> str:
     """The messages as the subject of a sentence in the passive voice."""
     return f"{', '.join(repr(life.id) for life in lives)} {'was' if len(lives) == 1 else 'were'}"
+
+
+def _shown_ids(facts: Facts) -> frozenset[str]:
+    """The message IDs that are shown of messages."""
+    tables = (*facts.received.values(), *facts.peeked.values())
+    return frozenset(one.delivery.message_id for seen in tables for one in seen if one.delivery.message_id)
