@@ -36,10 +36,9 @@ def rebind(state: State, action: Action, seen: Observed | None) -> Steps:
 def returned(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
     """The states after a flow has come back."""
     mine = kept_for(flows, flow[0])
-    in_time = bool(mine) and flows.timer is not None
-    if in_time:
+    if flows.timer is not None and (mine or _heirless(flows)):
         yield from _resumed(state, flows, flow, slack, mine)
-    if not in_time or is_surplus(state, flows) or (flows.timer and flows.timer.lo <= state.now):
+    if not mine or flows.timer is None or is_surplus(state, flows) or flows.timer.lo <= state.now:
         yield from bound(state, flows, flow, slack)
 
 
@@ -52,6 +51,11 @@ def kept_for(flows: Flows, name: str) -> list[int]:
     ]
 
 
+def _heirless(flows: Flows) -> list[int]:
+    """The partitions in a handoff to a flow that is gone, which it may have been."""
+    return [p for p, h in enumerate(flows.handoff) if h is not None and h[0] == NOBODY]
+
+
 @clause("REB-8")
 def _resumed(
     state: State, flows: Flows, flow: tuple[str, str], slack: int, mine: list[int]
@@ -59,7 +63,7 @@ def _resumed(
     active = (*flows.active, flow)
     moving = [p for p in mine if flows.handoff[p] is not None]
     plain: dict[int, Owner] = dict.fromkeys((p for p in mine if p not in moving), (flow[0], "ready"))
-    heirless = [p for p, h in enumerate(flows.handoff) if h is not None and h[0] == NOBODY]
+    heirless = _heirless(flows)
     for called_off, heir in product((False, True)[: 1 + bool(moving)], (False, True)[: 1 + bool(heirless)]):
         changes = plain | dict.fromkeys(moving if called_off else (), (flow[0], "ready"))
         handoff = list(flows.handoff)

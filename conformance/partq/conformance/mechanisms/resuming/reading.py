@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,7 +10,7 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import KILLS, RESUMES, UNBINDS
+from partq.conformance.oracle.roles import BINDS, KILLS, RESUMES, UNBINDS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import LINK_LOST, OPS, Outcome
@@ -25,9 +26,14 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
     if any(record.op == KILLS for record in records):
         raise Ambiguous("what a kill leaves for flows that come back is not modelled")
     of: dict[str, set[str]] = {}
+    bound: Counter[str] = Counter()
     unbound: set[str] = set()
     for record in records:
         flow = record.args.get("flow", "")
+        if record.op == RESUMES and bound[flow] != 1:
+            raise Ambiguous("what a flow had that was not bound once, by that name, is not known")
+        if record.op in BINDS - {RESUMES}:
+            bound[flow] += record.outcome != Outcome.ERROR
         if OPS[record.op].opens and flow:
             of.setdefault(flow, set()).add(record.proc)
         if record.op == UNBINDS and record.outcome != Outcome.ERROR:

@@ -150,9 +150,11 @@ class _Handoffs:
         for assignment, event, end in pauses:
             self._not_late(assignment, event, end)
 
-    def _alive(self, flow: str, time: int) -> bool:
+    def _alive(self, flow: str, time: int, since: int | None = None) -> bool:
+        """Whether a flow was certainly there, and the same one since that instant."""
+        start = time - self.skew if since is None else since
         sessions = self.timeline.sessions_of.get(flow, ())
-        return any(_throughout(session, time - self.skew, time + self.skew) for session in sessions)
+        return any(_throughout(session, start, time + self.skew) for session in sessions)
 
     def _index(self) -> None:
         held, locked = self.held, self.locked
@@ -188,6 +190,8 @@ class _Handoffs:
         start = old.end if state == "ready" else event
         open_one = _longest(held, ready.call - self.skew)
         if open_one is None or open_one.received < old.begin.call or open_one.until <= start.call:
+            return
+        if not self._alive(old.flow, start.call, open_one.received):
             return
         self.report.count("REB-14")
         early = open_one.until > ready.call + self.skew and ready.call + self.skew < start.call + self.limit
