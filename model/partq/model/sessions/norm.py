@@ -211,7 +211,7 @@ def accept(state: State, action: Action, seen: Observed | None) -> Steps:
     for free in available(state, action):
         yield OK, _with_lock(free, None, given)
     mine = lock_on(state, action.session_id, action.proc)
-    if mine is not None:  # no source says what that does
+    if mine is not None and not action.next:  # no source says what that does
         yield OK, proven(state, mine, given)
 
 
