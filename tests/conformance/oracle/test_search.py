@@ -12,7 +12,7 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
-from partq.conformance.oracle.reading import Impossible, Reading, Unanswerable
+from partq.conformance.oracle.reading import EntityReading, Impossible, Reading, Unanswerable
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import SECOND
 
@@ -29,8 +29,14 @@ def histories(profile: str, count: int, length: int) -> list[History]:
 
 
 def plainly(history: History) -> bool | None:
+    """Whether each entity's history is explained; None where that is not known."""
+    found = [_plainly(entity) for entity in Reading(history).entities]
+    return False if False in found else None if None in found else True
+
+
+def _plainly(entity: EntityReading) -> bool | None:
     try:
-        return is_explained(Reading(history).entities[0].question(PUNCTUAL), nodes=3_000)
+        return is_explained(entity.question(PUNCTUAL), nodes=3_000)
     except Impossible:
         return False
     except Unanswerable:

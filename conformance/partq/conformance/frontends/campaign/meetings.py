@@ -35,6 +35,9 @@ MARKS: Final[Mapping[str, Callable[[Record], bool]]] = {
 OTHERWISE: Final = frozenset({"duplicates", "transactions"})
 """The mechanisms that are told here by a mark: `SENT_TWICE`, and that of a transaction."""
 
+ABOUT_NO_MESSAGE: Final = frozenset({"management", "namespaces", "resuming"})
+"""The mechanisms whose operations name and show no message, so that nothing meets them in one."""
+
 RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-5", SENT_TWICE: "DUP-1"}
 """Without which rule a profile has none of it."""
 
@@ -42,7 +45,8 @@ RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-
 def names(profile: str) -> tuple[str, ...]:
     """What may meet in a message of the profile, in alphabetical order."""
     rules = requirements_of(profile)
-    needs = {**{name: use.rule for name, use in uses().items() if name not in OTHERWISE}, **RULES}
+    others = OTHERWISE | ABOUT_NO_MESSAGE
+    needs = {**{name: use.rule for name, use in uses().items() if name not in others}, **RULES}
     return tuple(sorted(["batch", FAULT, *(name for name, rule in needs.items() if rule in rules)]))
 
 

@@ -80,7 +80,7 @@ def _both_back() -> Steps:
     return _lost_and_back(SECOND, do.disconnect("c2"), Step("c3", "bind", {}))
 
 
-@CASES.case("back-after-the-delay", ("solace",), "REB-11", partitions=4)
+@CASES.case("back-after-the-delay", ("solace",), "RCV-2", partitions=4)
 def _back_too_late() -> Steps:
-    """What a client presents that comes back too late is ignored: the partitions are dealt out again."""
+    """A client that comes back too late is given nothing at once, and what it had not settled comes again."""
     return _lost_and_back(_REST)
