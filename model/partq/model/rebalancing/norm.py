@@ -11,6 +11,7 @@ Changing the partition count is not modelled; reconnecting with a former mapping
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, combinations
 from typing import Final
 
 from ..actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
@@ -31,6 +32,9 @@ back under its name is another one."""
 
 FLOWLESS: Final = ("unbound", GONE)
 """The states in which a partition's flow has gone."""
+
+_SOME: Final = 6
+"""So many handoffs to a flow that has gone may be cancelled one by one."""
 
 Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
@@ -194,13 +198,17 @@ def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State
     orphaned = flows._replace(handoff=_without(flows, name))
     had = any(pair == (name, "ready") for pair in flows.owner)
     moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
-    ways = [(orphaned, dict[int, Owner](), had or bool(moved))]
-    if moved:
-        kept, back = _cancelled(orphaned, moved)
-        ways.append((kept, back, had or moved > back.keys()))
-    for after, back, needs in ways:
+    for some in _subsets(moved):
+        after, back = _cancelled(orphaned, some)
+        needs = had or moved > back.keys()
         for timer in started if needs else dict.fromkeys([flows.timer, *started]):
             yield changed(state, after._replace(timer=timer, alone=alone), {**changes, **back}, slack)
+
+
+def _subsets(moved: Collection[int]) -> Iterator[Collection[int]]:
+    """Of the handoffs to a flow that has gone those that are cancelled: any; of many, none or all."""
+    sizes = range(len(moved) + 1) if len(moved) <= _SOME else (0, len(moved))
+    return chain.from_iterable(combinations(sorted(moved), size) for size in sizes)
 
 
 @point("REB-7")
