@@ -333,8 +333,8 @@ def facts_of(history: History) -> list[Facts]:
     if len(sorted_.names) == 1:
         return [Facts(history.header, sorted_.names[0], history.records)]
     names = (name for name in sorted_.names if name not in sorted_.unlisted)
-    found = {name: Facts(history.header, name, sorted_.of(name)) for name in names}
-    _relate(found, sorted_.topics.union(sorted_.outlets.values()))
+    found = {name: Facts(history.header, name, sorted_.telling(name)) for name in names}
+    _relate(found, sorted_.passing)
     for name, other in sorted_.beside.items():
         found[name].unfollowed += [record for record in found[other].settlements if "txn" in record.args]
     return list(found.values())

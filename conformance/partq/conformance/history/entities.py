@@ -31,6 +31,13 @@ _SHARED: Final = _OF_TRANSACTIONS | {
 }
 """What a queue and its dead-letter queue share: faults and time, a client's connection, its transactions."""
 
+_LOOKS: Final = frozenset(
+    name
+    for name, op in OPS.items()
+    if (op.answers or op.tells) and not op.args.keys() & {"messages", "settings"}
+)
+"""What asks for messages, or how many there are."""
+
 _TRANSFER: Final = "/$transfer/"
 _PART: Final = re.compile(
     r"(?P<whole>.+?)/(?:(?P<outlet>(?P<subscription>Subscriptions/[^/]+)|ForwardTo/[^/]+)"
@@ -203,6 +210,18 @@ class ByEntity:
     def of(self, name: str) -> tuple[Record, ...]:
         """The entity's records, and those that name none: they belong to every entity."""
         return tuple(self._at(self._of(name)))
+
+    @property
+    def passing(self) -> frozenset[str]:
+        """The entities that keep no messages: topics, and queues that forward."""
+        return self.topics.union(self.outlets.values())
+
+    def telling(self, name: str) -> tuple[Record, ...]:
+        """The records of `of`, of an entity that keeps no messages without those that ask for some."""
+        records = self.of(name)
+        if name not in self.passing:
+            return records
+        return tuple(r for r in records if r.op not in _LOOKS and not r.lock_tokens)
 
     def _of(self, name: str) -> list[int]:
         everywhere = self._places.get("", []) if name else []
