@@ -35,8 +35,8 @@ def send_within(state: State, action: Action, seen: Observed | None) -> Steps:
 @guard("ENT-6")
 def is_within(state: State, action: Action) -> bool:
     """Whether the entity may have room for the send. Whether what waits for its time counts no source
-    says."""
-    return not exceeds(state, action) or any(map(due_of, action.messages))
+    says, and what has a time to live may be gone at once."""
+    return not exceeds(state, action) or any(due_of(one) or one.ttl is not None for one in action.messages)
 
 
 def exceeds(state: State, action: Action) -> bool:
