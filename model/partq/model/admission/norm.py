@@ -52,23 +52,16 @@ def limits(function: Limits) -> Limits:
 
 
 def may_be_beyond(state: State, action: Action, error: str) -> bool:
-    """Whether the error tells of a limit, and the send may be beyond it. What a transaction sends may be
-    found beyond a quota at its commit."""
+    """Whether the error tells of a limit, and the request may be beyond it. What quotas there are for others
+    than sends no source says."""
     if error not in FULL or not action.messages:
-        return error == "quota" and _stores(state, action)
+        return error == "quota"
     return all(may_be(state.cfg, error, action) for may_be in _limits)
-
-
-def _stores(state: State, action: Action) -> bool:
-    """Whether it is the commit of a transaction that sends."""
-    txn = transaction(state, action.txn) if action.op == "commit" else None
-    return txn is not None and bool(txn.sends)
 
 
 @point("KEY-9")
 def refused_for_good(state: State, action: Action, error: str) -> Steps:
-    """A valid request is refused with this error, which is no passing one: a send, or a commit, as beyond a
-    limit."""
+    """A valid request is refused with this error, which is a passing one where it is beyond a limit."""
     if may_be_beyond(state, action, error):
         yield from refused(state, action, frozenset({error}))
 
