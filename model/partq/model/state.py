@@ -48,7 +48,8 @@ BACK: Final = 5
 SCHEDULED: Final = 6
 """To be activated, from `Entry.due` on (SCH)."""
 WITHDRAWN: Final = 7
-"""Scheduled, and cancelled when it was due already: it may be gone, or still be activated (SCH-5)."""
+"""Scheduled, and cancelled: when it was due already it may be gone, or still be activated (SCH-5); otherwise
+its number alone is remembered (due never)."""
 OVERDUE: Final = 8
 """Its time had come when it was sent: it is about to be activated, and `Entry.number` is -1 until then."""
 PARTING: Final = 10

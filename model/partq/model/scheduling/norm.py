@@ -17,7 +17,7 @@ from ..operations import UNAVAILABLE, Outcome
 from ..routing.norm import hints_of, send, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
-from ..state import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up
+from ..state import FOREVER, LAGGING, OVERDUE, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up
 
 Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
@@ -57,6 +57,8 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
         yield failure(kinds), state
     if place is not None and (state.cfg.serving or is_up(state, place[0])):
         yield from ((OK, after) for after in withdrawn(state, place, action.slack))
+    if was_cancelled(state, action):
+        yield OK, state
 
 
 @point("SCH-3", "SCH-4", "SCH-5")
@@ -72,18 +74,27 @@ def refusals(state: State, place: Place | None, action: Action) -> frozenset[str
 
 @point("SCH-3", "SCH-5")
 def withdrawn(state: State, place: Place, slack: int) -> Iterator[State]:
-    """The states after the message was cancelled: it is gone, or, if it was due, may come all the same."""
+    """The states after the message was cancelled: it never comes or, if it was due, may all the same."""
     entry = state.parts[place[0]].log[place[1]]
     due = has_come(state, entry.due, slack)
     if due:
         yield put(state, *place, entry._replace(status=WITHDRAWN))
-    if not due or state.cfg.untimed:
+    if state.cfg.untimed:
         yield put(state, *place, None)
+    elif not due:
+        yield put(state, *place, entry._replace(status=WITHDRAWN, due=FOREVER, group=None))
 
 
 def waiting(state: State, action: Action) -> Place | None:
     """The place of the scheduled message that an argument names, if it can be cancelled."""
     return _place_of(state, action, _CANCELLED)
+
+
+def was_cancelled(state: State, action: Action) -> bool:
+    """Whether the number is one that was cancelled, and not activated: no source says that to cancel it again
+    is refused, nor that it is not. (Without a clock that is not remembered.)"""
+    place = None if state.cfg.untimed else _place_of(state, action, frozenset({WITHDRAWN}))
+    return place is not None and (state.cfg.serving or is_up(state, place[0]))
 
 
 def _place_of(state: State, action: Action, statuses: frozenset[int]) -> Place | None:
@@ -103,12 +114,13 @@ def activate(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def ripe(state: State, action: Action) -> Iterator[tuple[State, Place, Entry]]:
-    """The message that the move is about, if its time has come, where it is, and the state that shows it."""
+    """The message that the move is about, if its time has come and it was not cancelled before that; where it
+    is, and the state that shows it."""
     place = _place_of(state, action, _CANCELLED | _WAITING)
     if place is None:
         return
     entry = state.parts[place[0]].log[place[1]]
-    if not is_due(state, entry.due, action.slack):
+    if entry.due == FOREVER or not is_due(state, entry.due, action.slack):
         return
     if entry.group is not None:
         state = appeared(state, {entry.group}, action.slack, parts=(place[0],))

@@ -290,6 +290,8 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
     if place is not None:
         cancels = (*txn.cancels, *((place[0], id) for id in action.about))
         yield OK, with_txn(state, txn.name, txn._replace(cancels=cancels))
+    elif scheduling.was_cancelled(state, action):
+        yield OK, state
 
 
 @point("TXN-5", "ROUTE-5")
