@@ -19,7 +19,7 @@ from ..messages import Message
 from ..operations import DEAD_LETTER, ERRORS, UNAVAILABLE
 from ..routing.norm import ACCEPTED, EITHER, REFUSED, weighs
 from ..sizes import exceeds, limit_of, may_be_over
-from ..state import BACK, CACHED, FRESH, PARTING, SCHEDULED, Config, Entry, State, range_of
+from ..state import BACK, CACHED, FOREVER, FRESH, PARTING, SCHEDULED, Config, Entry, State, range_of
 
 Steps = Iterator[tuple[Answer, State]]
 
@@ -70,6 +70,8 @@ def _tally(state: State, action: Action, name: str) -> Tally | None:
     for entity in ("", DEAD_LETTER) if state.cfg.subqueue else ("",):
         for p in range_of(state, entity):
             for entry in state.parts[p].log:
+                if entry.due == FOREVER:  # a number that was cancelled
+                    continue
                 certain = _TALLIES[name](state, entry, action.slack, entity)
                 tally = tally if certain is None else tally.plus(certain)
     return tally
