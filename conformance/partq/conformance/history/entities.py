@@ -31,6 +31,9 @@ _SHARED: Final = _OF_TRANSACTIONS | {
 }
 """What a queue and its dead-letter queue share: faults and time, a client's connection, its transactions."""
 
+_SETS: Final = frozenset(name for name, op in OPS.items() if "settings" in op.args)
+"""What creates, changes or deletes an entity."""
+
 _LOOKS: Final = frozenset(
     name
     for name, op in OPS.items()
@@ -231,7 +234,7 @@ class ByEntity:
 def _created(records: Iterable[Record]) -> Iterator[str]:
     """The names, in small letters, that other entities were created or deleted by."""
     for record in records:
-        settings = record.args.get("settings") if record.op in ("create", "delete") else None
+        settings = record.args.get("settings") if record.op in _SETS else None
         name = settings.get("name") if isinstance(settings, Mapping) else None
         if isinstance(name, str) and name.lower() != record.entity.lower():
             yield name.lower()
