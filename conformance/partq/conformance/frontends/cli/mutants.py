@@ -15,7 +15,6 @@ import typer
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
     DEFAULT_MASTER,
-    EXACT,
     TRACE_TIMEOUT,
     check_extra,
     done,
@@ -37,6 +36,9 @@ MATRIX: Final = "mutants.json"
 CHUNK: Final = 25
 """Traces after which a mutant that was killed among them is done with: most are killed by few."""
 
+EVERY: Final = 100
+"""Of how many traces in 100 the judge is asked: many a mutant no screen sees, and most end soon."""
+
 TRIED: Final = 8
 """Traces that killed a mutant and are shrunk, until one of them has got short."""
 
@@ -54,7 +56,7 @@ def mutants(
     ] = None,
     master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, help=options.LENGTH_HELP)] = None,
-    exact: options.TraceExact = EXACT,
+    exact: options.TraceExact = EVERY,
     wave: options.Wave = None,
     resume: options.Resume = False,
     break_lock: options.BreakLock = False,
