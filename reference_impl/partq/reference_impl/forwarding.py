@@ -89,6 +89,8 @@ class Relay:
         return found
 
     def key_of(self, content: Content) -> str | None:
-        """The key that a message still has."""
+        """The key that a message still has. Nothing is refused that the first queue took."""
+        if content.session_id is not None:
+            return content.session_id
         key: str | None = self.onward.rules.key_of(content)
         return key

@@ -32,6 +32,9 @@ UNSPECIFIED = {
     "management",
     "transaction-limits",
     "forwarding",
+    "namespaces",
+    "capacity",
+    "resuming",
     *(theme.name for theme in MEETINGS),
 }
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))
