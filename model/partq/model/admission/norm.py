@@ -53,9 +53,9 @@ def limits(function: Limits) -> Limits:
 
 def may_be_beyond(state: State, action: Action, error: str) -> bool:
     """Whether the error tells of a limit, and the request may be beyond it. What quotas there are for others
-    than sends no source says."""
+    than sends, and for entities themselves, no source says."""
     if error not in FULL or not action.messages:
-        return error == "quota"
+        return error == "quota" and not action.settings
     return all(may_be(state.cfg, error, action) for may_be in _limits)
 
 
