@@ -65,7 +65,10 @@ class Foretold:
         until = latest + 2 * self.handoff if hasty else FOREVER
         coming = [self._news(flows, p, done, until) for p in range(len(flows.owner))]
         soonest = sorted(range(len(coming)), key=lambda p: coming[p][0].call if coming[p] else FOREVER)
-        options = [self._options(flows, p, names, coming[p], hasty, untold) for p in soonest]
+        options = [
+            _with_waiting(self._options(flows, p, names, coming[p], hasty, untold), flows, p, names)
+            for p in soonest
+        ]
         for place, p in enumerate(soonest):
             if p in self.unordered:
                 options[place] = list(dict.fromkeys((*options[place], *names)))
@@ -115,6 +118,17 @@ class Foretold:
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p, ()) if not done >> n & 1)
+
+
+def _with_waiting(
+    options: Sequence[str | None], flows: Flows, p: int, names: Sequence[str]
+) -> Sequence[str | None]:
+    """These, and the flow to which the partition is being handed: that goes on, and is told of later, or is
+    called off before it ends."""
+    waiting = flows.handoff[p]
+    if waiting is None or waiting[0] not in names or waiting[0] in options:
+        return options
+    return [*options, waiting[0]]
 
 
 def _called_off(coming: Sequence[Effect]) -> bool:
