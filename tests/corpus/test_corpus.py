@@ -189,6 +189,7 @@ def test_plain_search(entry: Entry) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_200)  # TLC runs over dozens of histories
 @pytest.mark.parametrize("mechanism", sorted({entry.mechanism for entry in corpus().values()}))
 def test_tlc(mechanism: str) -> None:
     try:
