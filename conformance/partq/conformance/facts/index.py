@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import Struct
 
 from partq.conformance.history import Header, History, Record
-from partq.conformance.history.entities import ByEntity, entity_of, whole_of
+from partq.conformance.history.entities import ByEntity, entity_of, other_entity, whole_of
 from partq.model.messages import Delivery, Message
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -237,8 +237,7 @@ class Facts:
             self.unfollowed.append(record)
 
     def _on_entity(self, record: Record) -> None:
-        name = record.args.get("settings", {}).get("name")
-        if not isinstance(name, str) or name.lower() == record.entity.lower():  # else it is another one
+        if other_entity(record) is None:
             self._on_unfollowed(record)
 
     def _on_deferred(self, record: Record) -> None:

@@ -123,7 +123,7 @@ class ByEntity:
         named = {name: spelled.get(name, spelled.get(name.lower(), name)) for name in entities_of(history)}
         self.names = tuple(dict.fromkeys((*named.values(), *self.outlets)))
         self.topics = topics_among(self.names)
-        self.beside_it = frozenset(_created(history.records))
+        self.beside_it = frozenset(filter(None, map(other_entity, history.records)))
         self.unlisted = frozenset(filter(self._is_unlisted, self.names))
         self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
         listed = [name for name in self.names if name not in self.unlisted]
@@ -231,13 +231,11 @@ class ByEntity:
         return sorted((*self._places.get(name, ()), *everywhere))
 
 
-def _created(records: Iterable[Record]) -> Iterator[str]:
-    """The names, in small letters, that other entities were created or deleted by."""
-    for record in records:
-        settings = record.args.get("settings") if record.op in _SETS else None
-        name = settings.get("name") if isinstance(settings, Mapping) else None
-        if isinstance(name, str) and name.lower() != record.entity.lower():
-            yield name.lower()
+def other_entity(record: Record) -> str | None:
+    """The name of the other entity, in small letters, that the record creates or deletes; None: none."""
+    settings = record.args.get("settings") if record.op in _SETS else None
+    name = settings.get("name") if isinstance(settings, Mapping) else None
+    return name.lower() if isinstance(name, str) and name.lower() != record.entity.lower() else None
 
 
 def _homes(records: Iterable[Record]) -> dict[str, str]:

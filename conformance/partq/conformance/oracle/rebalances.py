@@ -65,13 +65,9 @@ class Foretold:
         until = latest + 2 * self.handoff if hasty else FOREVER
         coming = [self._news(flows, p, done, until) for p in range(len(flows.owner))]
         soonest = sorted(range(len(coming)), key=lambda p: coming[p][0].call if coming[p] else FOREVER)
-        options = [
-            _with_waiting(self._options(flows, p, names, coming[p], hasty, untold), flows, p, names)
-            for p in soonest
-        ]
-        for place, p in enumerate(soonest):
-            if p in self.unordered:
-                options[place] = list(dict.fromkeys((*options[place], *names)))
+        likely = [self._options(flows, p, names, coming[p], hasty, untold) for p in soonest]
+        besides = [self._besides(flows, p, names) for p in soonest]
+        options = [[*dict.fromkeys((*some, *rest))] for some, rest in zip(likely, besides, strict=True)]
         most = -(-len(options) // len(names)) if names and even else len(options)
         for chosen in _choices(options, most):
             counts = [chosen.count(name) for name in names]
@@ -116,19 +112,15 @@ class Foretold:
             return [waiting[0], *(name for name in names if name != waiting[0])]
         return stays if stays and hasty else [*stays, *others]
 
+    def _besides(self, flows: Flows, p: int, names: Sequence[str]) -> Sequence[str]:
+        """The flows that the next events do not rule out: the one to which the partition is being handed, as
+        that goes on, and is told of later, or is called off; and any where their order is not known."""
+        waiting = flows.handoff[p]
+        heir = [waiting[0]] if waiting is not None and waiting[0] in names else []
+        return [*heir, *names] if p in self.unordered else heir
+
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p, ()) if not done >> n & 1)
-
-
-def _with_waiting(
-    options: Sequence[str | None], flows: Flows, p: int, names: Sequence[str]
-) -> Sequence[str | None]:
-    """These, and the flow to which the partition is being handed: that goes on, and is told of later, or is
-    called off before it ends."""
-    waiting = flows.handoff[p]
-    if waiting is None or waiting[0] not in names or waiting[0] in options:
-        return options
-    return [*options, waiting[0]]
 
 
 def _called_off(coming: Sequence[Effect]) -> bool:
