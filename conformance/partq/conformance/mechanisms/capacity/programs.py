@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from partq.conformance.workload.cases import steps as do
@@ -13,6 +14,7 @@ from partq.model.messages import Message
 from partq.model.profiles import requirements_of
 
 _SIZE: Final = 4_000
+_FIVE: Final = 5_000
 _LOAD: Final = "x" * 24_000
 """Sixteen partitions have room for two of these."""
 
@@ -52,11 +54,11 @@ THEME: Final = Theme(
 CASES: Final = Cases()
 
 
-def _known(profile: str) -> int | None:
-    return _SIZE if THEME.rule in requirements_of(profile) else None
+def _known(size: int) -> Callable[[str], int | None]:
+    return lambda profile: size if THEME.rule in requirements_of(profile) else None
 
 
-@CASES.case("filled", PARTITIONED, "ENT-6", "RCV-2", max_size=_known)
+@CASES.case("filled", PARTITIONED, "ENT-6", "RCV-2", max_size=_known(_SIZE))
 def _filled() -> Steps:
     """An entity has room for sixteen times the size chosen, and no more; what was refused is not stored.
     One large message after the other, without keys, and one more after some were taken."""
@@ -65,3 +67,12 @@ def _filled() -> Steps:
     yield do.take("c2", 2)
     yield do.send("c1", message("last", body="x" * 100))
     yield from (do.take("c2", 10) for _ in range(2))
+
+
+@CASES.case("five-that-hold-eighty", PARTITIONED, "ENT-6", "RCV-2", max_size=_known(_FIVE))
+def _eighty() -> Steps:
+    """A size of 5 holds 80 in sixteen partitions, and the next message is refused until one has gone.
+    The 5 GB and 80 GB of "Partitioned queues and topics" (June 2020), in thousands of bytes."""
+    yield from (do.send(f"c{1 + n % 2}", message(f"m{n}", body="x" * _FIVE)) for n in range(18))
+    yield from (do.take("c3"), do.send("c1", message("in its place", body="x" * _FIVE)))
+    yield from (do.take("c3", 10) for _ in range(3))

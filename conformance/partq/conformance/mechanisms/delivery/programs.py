@@ -46,6 +46,43 @@ def _fetched() -> Steps:
     return [*sends, *losses, do.pass_time(), *losses, do.receive("c2", 20), do.complete("c2")]
 
 
+@CASES.case("held-by-another-front-end", PARTITIONED, "RCV-2", "RCV-6", "RCV-13", seed=10)
+def _few() -> Steps:
+    """Of a few messages other front ends may hold some: a receive finds nothing, until their locks end.
+    Three rounds of two messages, for which four clients ask one by one, at once and when locks have ended."""
+    clients = ("c2", "c3", "c4", "c5")
+    for n in range(3):
+        yield from (do.send("c1", message(f"{key} {n}", f"{key} {n}")) for key in ("red", "green"))
+        yield from map(do.receive, clients)
+        yield do.pass_time()
+        yield from (step for client in clients for step in (do.receive(client), do.complete(client)))
+
+
+@CASES.case("fetched-before-it-was-asked-for", PARTITIONED, "RCV-2", "RCV-8", "RCV-9", "RCV-13", seed=3)
+def _fetched_early() -> Steps:
+    """The lock on a message may have been running before its delivery, and ends so much earlier.
+    One client asks for messages one by one, each a fifth of a lock's duration later. The first lock is
+    lost when it settles; what was lost comes again with a higher count."""
+    yield from (do.send("c1", message(f"m{n}", f"k{n % 4}")) for n in range(8))
+    for _ in range(6):
+        yield from [do.receive("c2"), do.pass_time(LOCK // 5)]
+    yield from [do.complete("c2", 0), do.complete("c2", 4), do.complete("c2", 3)]
+    yield from [do.receive("c3", 20), do.complete("c3", 0), do.pass_time(), do.complete("c3", 0)]
+    yield from [do.receive("c4", 20), do.complete("c4", 0), do.complete("c4", 0)]
+
+
+@CASES.case("counted-though-nobody-saw-it", PARTITIONED, "RCV-2", "RCV-6", "RCV-9", seed=3)
+def _lost_with_its_cache() -> Steps:
+    """What a lost front end had fetched comes when its lock has ended, counted though no client saw it.
+    Each front end is lost right after its first answer; then one client receives all there is, twice."""
+    yield from (do.send("c1", message(f"m{n}", f"k{n}")) for n in range(10))
+    for client in ("c2", "c3", "c4"):
+        yield from [do.receive(client), do.lose_front_end(client), do.receive(client)]
+    yield from [do.receive("c5", 20), do.receive("c5", 20), do.pass_time()]
+    for _ in range(4):
+        yield from [do.receive("c5", 20), do.complete("c5", 0)]
+
+
 @CASES.case("one-by-one-in-order", AZURE, "RCV-3")
 def _in_order() -> Steps:
     """Messages of one key are received and completed one by one."""
@@ -65,7 +102,8 @@ def _in_order_two() -> Steps:
 
 @CASES.case("finished-out-of-turn", AZURE, "RCV-3", "RCV-7", lock_duration=HELD)
 def _out_of_turn() -> Steps:
-    """Two consumers finish the second and third of five messages before the first."""
+    """Two consumers finish the second and third of five messages before the first.
+    The example of "Message sequencing and timestamps": they complete 2, 3, 1."""
     sends = [do.send("c1", message(f"m{n}", "a")) for n in range(1, 6)]
     first, second, third = do.receive("c2"), do.receive("c3"), do.receive("c3")
     finished = [do.complete("c3"), third, do.complete("c3"), do.complete("c2")]

@@ -71,7 +71,7 @@ def _most(profile: str) -> int:
 @CASES.case("peek-most-partitions", PARTITIONED, "PEEK-2", "PEEK-5", partitions=_most)
 def _most_partitions(profile: str) -> Steps:
     """A walk through as many partitions as there may be shows each message once, and ends.
-    Peeks come partition by partition, until an answer is empty."""
+    As "Partitioned queues and topics" says: peeks come partition by partition, until an answer is empty."""
     most = _most(profile)
     return [*_fill(2 * most, most), *do.walk("c2", most + 8, 10)]
 

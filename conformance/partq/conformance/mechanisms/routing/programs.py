@@ -157,6 +157,22 @@ def _keyless_around(profile: str) -> Steps:
     return [do.down(0), *sends, batch, do.up(0), do.peek("c3")]
 
 
+@CASES.case("patient-and-impatient-sends", PARTITIONED, "ROUTE-5", "ROUTE-6", "RCV-1")
+def _time_outs(profile: str) -> Steps:
+    """While all partitions but one are down, keyless sends with a timeout above 15 s succeed; others may not.
+    Timeouts of 5, 14, 15, 16 and 60 s; what was not answered in time is stored once, or not at all."""
+    count, times = partitions(profile), (5, 14, 15, 16, 60)
+    keyed = [do.send("c1", message(f"{key} first", key)) for key in _KEYS]
+    tries = [
+        do.send(proc, message(f"{proc} {n} {time}", key), timeout=time * SECOND)
+        for n in range(2)
+        for time in times
+        for proc, key in (("c1", None), ("c2", _KEYS[time % 3]))
+    ]
+    outage = [*map(do.down, range(1, count)), *tries, *map(do.up, range(1, count))]
+    return [*keyed, do.peek("c3"), *outage, do.pass_time(SECOND * 20), *[do.take("c4", 30)] * 3]
+
+
 @CASES.case("send-while-all-are-down", PARTITIONED, "ROUTE-8")
 def _nothing_up(profile: str) -> Steps:
     """Nothing is accepted while no partition is up, and everything is again afterwards."""
@@ -173,7 +189,8 @@ def _nothing_up(profile: str) -> Steps:
 
 @CASES.case("outage-amid-senders", PARTITIONED, "ROUTE-5", "ROUTE-6")
 def _side_by_side(profile: str) -> Steps:
-    """While half of the partitions are down keyed and keyless messages are sent side by side."""
+    """While half of the partitions are down keyed and keyless messages are sent side by side.
+    The outage of "Partitioned queues and topics": keyed messages fail, keyless ones go elsewhere."""
     count = partitions(profile)
     keys = [f"key {n}" for n in range(count)]
     before = [do.send("c1", message(f"{key} first", key)) for key in keys]

@@ -172,7 +172,8 @@ def _cancelled() -> Steps:
 
 @CASES.case("workflow-time-out", AZURE, "SCH-1", "SCH-3")
 def _time_out() -> Steps:
-    """A workflow schedules its own time-out, and cancels it in time, and too late."""
+    """A workflow schedules its own time-out, and cancels it in time, and too late.
+    The example of "Message sequencing and timestamps" for messages that are cancelled."""
     yield _schedules("c1", message("first time-out", "w"), delay=_LATER)
     yield do.send("c2", message("first result", "w"))
     yield do.take("c1", 5)

@@ -40,7 +40,8 @@ def _at_once() -> Steps:
 @CASES.case("tickets-in-order-of-arrival", AZURE, "SEQ-1", "SEQ-4", "SEQ-7")
 def _tickets() -> Steps:
     """Who asked first for a ticket of an event gets it first.
-    Buyers ask for tickets of two events; the seller of each serves them in the order of their arrival."""
+    The example of "Message sequencing and timestamps": buyers ask for tickets of two events; the seller of
+    each serves them in the order of their arrival."""
     buyers = ("c1", "c2", "c3", "c1", "c2", "c3")
     sends = [
         do.send(buyer, message(f"{event} {n} of {buyer}", event))

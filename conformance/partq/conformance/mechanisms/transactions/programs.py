@@ -110,6 +110,36 @@ def _needs_a_key() -> Steps:
     yield do.peek("c3")
 
 
+@CASES.case("transaction-sample-key", PARTITIONED, "TXN-1", "TXN-5", "TXN-8")
+def _sample_of_a_key() -> Steps:
+    """A message with a partition key is sent in a transaction, and is there when that is committed.
+    The first sample of "Partitioned queues and topics". A message without a key is no part of it; one of the
+    same key that is sent without a transaction is in the same partition."""
+    yield do.begin("c1")
+    yield _enlisted("This is a message", "myPartitionKey")
+    yield _enlisted("without a key", None)
+    yield do.peek("c2", start="start")
+    yield do.commit("c1")
+    yield do.peek("c2", start="start")
+    yield do.send("c1", message("of the same key", "myPartitionKey"))
+    yield do.take("c2", 20)
+
+
+@CASES.case("transaction-sample-session", PARTITIONED, "TXN-3", "TXN-4", requires_session=True)
+def _sample_of_a_session() -> Steps:
+    """A message with a session ID is sent in a transaction, and is there when that is committed.
+    The second sample of "Partitioned queues and topics". A partition key that equals the session ID may be
+    said, too; with another one, or for a second session, it is an invalid operation."""
+    yield do.begin("c1")
+    yield do.send("c1", message("This is a message", session="mySession"), txn=True)
+    yield do.send("c1", message("with its key", "mySession", session="mySession"), txn=True)
+    yield do.send("c1", message("with another key", "myKey", session="mySession"), txn=True)
+    yield do.send("c1", message("of another session", session="yourSession"), txn=True)
+    yield do.peek("c2", start="start")
+    yield do.commit("c1")
+    yield do.peek("c2", start="start")
+
+
 @CASES.case("transaction-of-one-key", PARTITIONED, "TXN-2")
 def _one_key() -> Steps:
     """Sends of a second key in a transaction are refused, unless the keys share a partition.
