@@ -10,8 +10,10 @@ import pytest
 from acts import D, abandon, advance, closure, complete, down, msg, peek, receive, send, up
 
 from partq.model.actions import Action, Answer, Observed
+from partq.model.errors import TooManyWays
 from partq.model.machine import State, explain, initial, internal, steps
 from partq.model.messages import Delivery
+from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 from partq.model.state import entries
 
@@ -225,3 +227,22 @@ def test_an_error_of_another_kind_is_not_explained() -> None:
     assert list(explain(state, refused, Observed("error", "invalid_operation")))
     assert list(explain(state, refused, Observed("error")))
     assert not list(explain(state, refused, Observed("ok")))
+
+
+def test_of_messages_that_are_never_shown_only_the_count_in_each_partition_matters() -> None:
+    names = ("m0", "m1", "m2", "m3")
+    state = initial("azure-premium", Entity(4))
+    found = list(explain(state, send(*names), Observed(Outcome.OK)))
+    assert len(found) == 35  # the ways to put four equal things into four places, of 256
+    assert len({tuple(len(part.log) for part in after.parts) for after in found}) == 35
+
+
+def test_a_batch_that_may_be_stored_in_too_many_ways_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 34)
+    ways = explain(initial("azure-premium", Entity(4)), send(*"abcd"), Observed(Outcome.OK))
+    with pytest.raises(TooManyWays):
+        list(ways)
+    monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 35)
+    assert list(explain(initial("azure-premium", Entity(4)), send(*"abcd"), Observed(Outcome.OK)))

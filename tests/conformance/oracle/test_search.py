@@ -11,6 +11,7 @@ from plain_search import is_explained
 from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
+from partq.conformance.history.notation import history as parse
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.reading import EntityReading, Impossible, Reading, Unanswerable
 from partq.conformance.workload.generator import generate, trace_seed
@@ -54,3 +55,17 @@ def test_they_agree_on_short_histories_and_their_edits(profile: str) -> None:
                 assert (guided is Judged.ACCEPTED) is plain, given
                 compared[plain] += 1
     assert compared[True] > 20 and compared[False] > 10
+
+
+def test_a_step_without_end_is_given_up_and_no_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """\
+        p send_batch a, b, c, d
+        p send m key=k
+        c receive 9 delete       -> nothing
+        c receive 9 delete       -> m
+        env drained
+    """
+    given = parse(script, "azure-premium")
+    assert judge(given).status is Judged.REJECTED
+    monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 0)
+    assert judge(given).status is Judged.UNKNOWN

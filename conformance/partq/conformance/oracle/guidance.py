@@ -19,7 +19,7 @@ from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.model.messages import message_id
 from partq.model.operations import FOR_GOOD, Outcome
-from partq.model.routing.norm import key_of
+from partq.model.routing.placing import key_of
 from partq.model.state import Config, position
 
 REQUIRED: Final = 0

@@ -18,7 +18,7 @@ from partq.conformance.oracle.effects import Effect, held_messages
 from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS
 from partq.model.messages import Message
 from partq.model.operations import Outcome
-from partq.model.routing.norm import keys_of
+from partq.model.routing.placing import keys_of
 from partq.model.state import FOREVER, Config
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})

@@ -28,6 +28,7 @@ from partq.conformance.oracle.guidance import FAILED, OPTIONAL, REQUIRED, Guidan
 from partq.conformance.oracle.rebalances import Foretold
 from partq.conformance.oracle.roles import TELLS
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
+from partq.model.errors import TooManyWays
 from partq.model.operations import Outcome as Completion
 from partq.model.state import FOREVER, State
 
@@ -148,6 +149,12 @@ class Search:
 
     def run(self, start: State) -> Found:
         """Search from the empty entity."""
+        try:
+            return self._run(start)
+        except TooManyWays:
+            return self._found(Outcome.GAVE_UP, self.longest)
+
+    def _run(self, start: State) -> Found:
         node = self._advanced(_Node(0, start, False, 0, 0))
         self.furthest = node
         if node.done & self.needed == self.needed:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from ..actions import Action
 from ..departures import beyond
 from ..messages import Message, effective_key, is_copy, message_id
-from ..routing.norm import key_of, refusals
+from ..routing.norm import refusals
+from ..routing.placing import key_of
 from ..state import Sent, State, Txn
 from ..transactions.norm import may_refuse_key
 from .norm import Verdicts, copies, detects, is_dropped

@@ -15,7 +15,7 @@ from ..actions import Action
 from ..clauses import clause, guard, point
 from ..edits import with_entry, with_part, with_txn
 from ..messages import Delivery, message_id
-from ..routing.norm import key_of
+from ..routing.placing import key_of
 from ..sequencing.entering import Kept, due_of, ends_sending, screens
 from ..sequencing.norm import burn
 from ..state import FOREVER, Config, Pending, Sent, State, Txn, find_number, transaction

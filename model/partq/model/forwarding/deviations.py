@@ -6,7 +6,8 @@ from ..actions import OK, Action, Observed
 from ..deadletters.norm import buried, bury, leaves, places_of
 from ..departures import beyond
 from ..edits import using
-from ..routing.norm import candidates, hints_of, store
+from ..routing.norm import hints_of, store
+from ..routing.placing import candidates
 from ..settling.norm import removed
 from ..state import State
 from .norm import Steps, forward, set_aside, within_hops

@@ -11,22 +11,8 @@ from ..edits import using, with_key
 from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting, effective_key
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
 from ..state import NARROWLY, Config, State, is_up, key_partition, range_of, up
-from .norm import (
-    REFUSED,
-    Steps,
-    accepted,
-    candidates,
-    failed,
-    key_of,
-    keys_of,
-    may_give_up,
-    outage,
-    places,
-    redrawn,
-    refusals,
-    send,
-    takes,
-)
+from .norm import REFUSED, Steps, accepted, failed, may_give_up, outage, redrawn, refusals, send
+from .placing import candidates, key_of, keys_of, places, takes
 
 PINNING: Final = ("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")
 """The rules that together determine the partition of a keyed message."""

@@ -1,8 +1,7 @@
-"""Sending: which messages are refused, which partition takes one, and the traces of a refused send.
+"""Sending: which messages are refused, how they are stored, and the traces of a refused send.
 
-The partition of a key is part of the state, extended when the key is first used: which function maps keys to
-partitions is never assumed. Sends in transactions are in `transactions`, which uses what is here. Nothing
-here knows how messages are received.
+Where the messages go is in `placing`. Sends in transactions are in `transactions`, which uses what is here.
+Nothing here knows how messages are received.
 """
 
 from __future__ import annotations
@@ -15,20 +14,24 @@ from typing import Final
 from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..domains.norm import key_in_order
-from ..edits import using, with_key, with_part
-from ..messages import JMS_KEY, SOLACE_KEY, Delivery, KeyRule, Message, ambiguous, conflicting, effective_keys
+from ..edits import with_key, with_part
+from ..errors import TooManyWays
+from ..messages import Delivery, KeyRule, Message, conflicting, effective_keys
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
-from ..sequencing.norm import assign, burn, counter_of, entered, home, named, stamp, timed
+from ..sequencing.norm import assign, burn, counter_of, entered, stamp, timed
 from ..sequencing.pending import before
 from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, range_of, up
+from .placing import key_of, placements
 
 Steps = Iterator[tuple[Answer, State]]
-Placed = tuple[State, tuple[int, ...]]
 
 ACCEPTED: Final = frozenset({False})
 REFUSED: Final = frozenset({True})
 EITHER: Final = frozenset({False, True})
+
+MOST_WAYS: Final = 1 << 16
+"""So many ways to distribute the messages of one send are tried where a history is explained."""
 
 
 @point("KEY-3", "KEY-7", "ROUTE-5", "ROUTE-6", "ROUTE-8")
@@ -92,22 +95,6 @@ def _refused_by_keys(cfg: Config, messages: tuple[Message, ...]) -> frozenset[bo
     # With others, or another's, in one batch no source says whether a keyless message, or an ID that is its
     # key (KEY-4), has a different one.
     return EITHER if len(keys & effective_keys(messages, cfg.profile.key_rule) - {None}) < 2 else REFUSED
-
-
-@clause("KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")
-def key_of(cfg: Config, message: Message) -> str | None:
-    """The key that pins a message to a partition, in a transaction and outside."""
-    if not cfg.profile.partitioned:
-        return None
-    return cfg.profile.key_of(message, cfg.entity)
-
-
-@point("KEY-3", "KEY-8")
-def keys_of(cfg: Config, message: Message) -> tuple[str | None, ...]:
-    """The possible keys: if two key properties differ no source says which one counts."""
-    if ambiguous(message, cfg.profile.key_rule):
-        return message.property(SOLACE_KEY), message.property(JMS_KEY)
-    return (key_of(cfg, message),)
 
 
 @clause("SEQ-4")
@@ -179,10 +166,16 @@ def redrawn(state: State) -> Iterator[State]:
 
 
 def accepted(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
-    """The states after the messages were stored, where the history shows them, if it does."""
+    """The states after the messages were stored, where the history shows them, if it does.
+
+    Raises `TooManyWays` where a history is explained and the ways to distribute them do not end.
+    """
     hints = hints_of(state, action, seen)
     keyless = sum(key_of(state.cfg, m) is None for m in action.messages) if state.down else 0
-    for placed, places in placements(_tried(state, keyless), action, hints):
+    ways = placements(_tried(state, keyless), action, hints, seen is None)
+    for tried, (placed, places) in enumerate(ways):
+        if tried == MOST_WAYS and seen is not None:
+            raise TooManyWays
         for after, stored in kept(placed, action, places, hints):
             if len(stored) == len(places):
                 yield from _entered(after, action, places, hints, seen is None)
@@ -217,65 +210,6 @@ def hints_of(state: State, action: Action, seen: Observed | None) -> list[Delive
     if not state.cfg.profile.shows_seq:
         shown = {id: d._replace(seq=None) for id, d in shown.items()}
     return [shown.get(m.id) for m in action.messages]
-
-
-@clause("ROUTE-1", "ROUTE-2", "ROUTE-3", "ROUTE-6", "ROUTE-7", "ROUTE-9", "REB-18")
-def placements(state: State, action: Action, hints: list[Delivery | None]) -> Iterator[Placed]:
-    """Every way to distribute the messages: a known key goes to its partition, a new one and a keyless
-    message to any partition that is up. The state after knows the new keys."""
-    yield from _placed(state, action, hints, ())
-
-
-def _placed(
-    state: State, action: Action, hints: list[Delivery | None], chosen: tuple[int, ...]
-) -> Iterator[Placed]:
-    n = len(chosen)
-    if n == len(action.messages):
-        yield state, chosen
-        return
-    for after, p in places(state, action, action.messages[n], hints[n]):
-        yield from _placed(after, action, hints, (*chosen, p))
-
-
-@point("ROUTE-1", "ROUTE-2", "ROUTE-5", "KEY-1", "KEY-2", "KEY-8", "TXN-8")
-def places(
-    state: State, action: Action, message: Message, hint: Delivery | None
-) -> Iterator[tuple[State, int]]:
-    """The partitions one message may go to, each with the state that knows its key's partition."""
-    for key in keys_of(state.cfg, message):
-        for p in candidates(state, key, hint, action.only):
-            if not (is_up(state, p) or takes(state, key)):
-                continue
-            if key is not None and key_partition(state, key) is None:
-                yield with_key(state, key, p), p
-            else:
-                yield using(state, p), p
-
-
-@point("ROUTE-5", "ROUTE-6", "ROUTE-8")
-def takes(state: State, key: str | None) -> bool:
-    """Whether a partition that is down takes a message of that key."""
-    return False
-
-
-def candidates(state: State, key: str | None, hint: Delivery | None, only: int | None) -> list[int]:
-    """The partitions in which a message of that key may be, as it is shown and as far as the key is known;
-    the one that its number names comes first."""
-    known = None if key is None else key_partition(state, key)
-    wanted = only
-    if hint is not None:
-        consistent, shown = home(state.cfg, hint)
-        if not consistent:
-            return []
-        wanted = shown if shown is not None else only
-    if known is not None:
-        return [known] if wanted is None or wanted == known else []
-    if wanted is not None:
-        return [] if wanted == NOWHERE else [wanted]
-    found = choices(state)
-    if hint is not None and (name := named(state.cfg, hint)[1]) is not None:
-        found.sort(key=lambda p: p != name)
-    return found
 
 
 def _orders(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

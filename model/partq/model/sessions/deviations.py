@@ -12,7 +12,8 @@ from ..edits import put
 from ..locks.norm import ended, freed
 from ..messages import Message, conflicting
 from ..routing.deviations import either_key
-from ..routing.norm import keys_of, refusals
+from ..routing.norm import refusals
+from ..routing.placing import keys_of
 from ..state import Entry, SessionLock, State, Txn, entries
 from ..transactions.deviations import breaches
 from ..transactions.norm import is_second, may_be_enlisted

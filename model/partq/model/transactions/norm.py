@@ -17,7 +17,8 @@ from ..clauses import clause, guard, point
 from ..edits import put, with_txn
 from ..messages import Delivery
 from ..operations import DELIVERIES, SETTLEMENTS, UNAVAILABLE, Outcome
-from ..routing.norm import failed, hints_of, in_order, key_of, of_send, placements, refusals, rejected
+from ..routing.norm import failed, hints_of, in_order, of_send, refusals, rejected
+from ..routing.placing import key_of, placements
 from ..scheduling import norm as scheduling
 from ..sequencing.entering import kept, reserved
 from ..sequencing.pending import take
@@ -142,7 +143,7 @@ def may_refuse_key(state: State, txn: Txn, action: Action) -> bool:
 def _enlisted(state: State, txn: Txn, action: Action, seen: Observed | None) -> Iterator[State]:
     """The states after these sends were enlisted. A second key must live in the partition of the first."""
     hints = hints_of(state, action, seen)
-    for placed, places in placements(state, action, hints):
+    for placed, places in placements(state, action, hints, seen is None):
         p = txn.part if txn.part is not None else places[0]
         if set(places) != {p} and state.cfg.profile.partitioned and not may_leave(state, txn, action):
             continue

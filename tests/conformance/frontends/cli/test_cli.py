@@ -666,7 +666,7 @@ def test_sources_have_the_addresses_of_their_pages(partq: Partq) -> None:
 
 def test_clauses_and_screens_have_their_place_and_blind_spots_are_the_rule_s(partq: Partq) -> None:
     ran = partq("explain", "ROUTE-2")
-    assert re.search(r"clauses: partq/model/routing/norm\.py:\d+ placements", ran.out)
+    assert re.search(r"clauses: partq/model/routing/placing\.py:\d+ placements", ran.out)
     assert re.search(r"deviations: partq/model/routing/deviations\.py:\d+ \w+", ran.out)
     assert re.search(r"screens: partq/conformance/screens/routing/affinity\.py:\d+ routing", ran.out)
     assert "is reported under ROUTE-2" in ran.flat and "Messages whose ID" in ran.flat
