@@ -414,7 +414,7 @@ def test_a_lock_may_end_with_its_connection_and_its_message_keeps_its_place() ->
 @pytest.mark.parametrize(
     ("one", "reason"),
     [
-        (recording(send("a"), did("defer")), "no operation defer"),
+        (recording(send("a"), did("accept_session")), "no operation accept_session"),
         (recording(send("a"), send("a")), "sent twice"),
         (over_connections(did("broker_kill", "env")), "kill of a broker"),
         (by_flows(assigned("f", 1)), "no client bound"),

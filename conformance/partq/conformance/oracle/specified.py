@@ -13,7 +13,7 @@ from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, entity_of, is_dead_letters
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
-from partq.conformance.oracle.identity import Ambiguous, by_birth
+from partq.conformance.oracle.identity import Ambiguous, by_birth, numbers_named
 from partq.conformance.oracle.uses import end_of, uses
 from partq.model.messages import (
     Delivery,
@@ -34,7 +34,7 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
 
-_FOLLOWED = frozenset({"scheduling", "expiry"})
+_FOLLOWED = frozenset({"scheduling", "expiry", "deferral"})
 """The mechanisms of sends that the specification follows."""
 
 
@@ -154,7 +154,7 @@ def operation_of(
     """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
     names a lock of a dead letter; ``end``: times to live may have ended by then, ns."""
     args, family = record.args, profile(header.profile)
-    since, bits = args.get("from_seq"), family.counter_bits
+    since, bits, numbers = args.get("from_seq"), family.counter_bits, numbers_named(record)
     unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
     shown = (_shown(one, bits, family, sent) for one in record.messages)
     return Operation(
@@ -185,6 +185,8 @@ def operation_of(
         dead,
         args.get("reason"),
         args.get("about", ()),
+        len(args.get("about", ())) < len({*numbers}),
+        family.partitioned and len({number >> bits for number in numbers}) > 1,
     )
 
 
@@ -232,5 +234,13 @@ def _shown(shown: Delivery, bits: int, family: Profile, sent: Mapping[str, Messa
     tag = None if shown.seq is None or not family.partitioned else shown.seq >> bits
     number = None if shown.seq is None else shown.seq % (1 << bits)
     return Shown(
-        shown.id, shown.partition, tag, number, shown.delivery_count, shown.lock, altered, shown.reason
+        shown.id,
+        shown.partition,
+        tag,
+        number,
+        shown.delivery_count,
+        shown.lock,
+        altered,
+        shown.reason,
+        shown.state,
     )

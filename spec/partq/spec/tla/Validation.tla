@@ -16,7 +16,7 @@
 (* is known from the start (`place`), and so is which assignments are told  *)
 (* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
-EXTENDS DeadLetters, Scheduling, TLC, Sequences
+EXTENDS Deferral, Scheduling, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
@@ -169,11 +169,13 @@ TraceWastesIn(ps, count) ==
 FreeExcuse == (running /\ Down = {}) \/ E.free \/ E.who \in shaky
 TraceBusy == aim # 0 /\ excuse /\ (FreeExcuse \/ ~spent)
 
+SettlesInTxn == { "txn complete", "txn abandon", "txn dead letter", "txn defer" }
+
 \* Reading "Partition faults": what a partition that is down delivers, shows or settles
 \* all the same breaks no row.
-ServesAnyway == aim # 0 /\ E.op \in { "receive", "delete", "peek", "complete", "abandon",
-                                      "txn complete", "txn abandon", "renew", "dead letter",
-                                      "txn dead letter", "peek dead" }
+ServesAnyway == aim # 0 /\ E.op \in { "receive", "receive deferred", "delete", "peek", "complete",
+                                      "abandon", "defer", "dead letter", "renew", "peek dead" }
+                                        \cup SettlesInTxn
 TraceServes(p) == running /\ p # NoPartition /\ (up[p] \/ ServesAnyway)
 
 \* The same set, without trying all functions.
@@ -195,7 +197,8 @@ TraceCommitted(where) ==
         ELSE IF ~msg[m].settling THEN msg[m]
         ELSE IF IsScheduled(m) THEN Withdrawn(m)
         ELSE IF << m, "txn abandon" >> \in returns THEN GivenBackAtCommit(m)
-        ELSE IF << m, "txn dead letter" >> \in returns THEN Dismissed(m) ELSE Settled(m) ]
+        ELSE IF << m, "txn dead letter" >> \in returns THEN Dismissed(m)
+        ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m) ]
 
 TracePeekingInit == /\ cursor = T.cursors
                     /\ mislaid = [ c \in Clients |-> FALSE ]
@@ -276,10 +279,10 @@ FitsWhatIsShown(m) ==
     IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead", "activated", "racing" }
     ELSE /\ msg'[m].at = "done" => ~DeadLater(m) /\ ~BirthLater(m)
          /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
-         /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at = "ready"
+         /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at \in { "ready", "deferred" }
               /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
 
-AtHand == { "lagging", "ready", "cached", "locked", "scheduled", "due" }
+AtHand == { "lagging", "ready", "cached", "locked", "deferred", "scheduled", "due" }
 IsStored(x) == x.at = "pending" \/ x.at \in AtHand
 
 Consistent ==
@@ -321,9 +324,16 @@ PeekCount(m, n) ==
     \/ n = msg[m].count
     \/ n = msg[m].count - 1 /\ msg[m].at # "locked" /\ ~msg[m].placed
 
+\* PEEK-7, reading "Deferral": while a lock holds what is deferred, either.
+ShownAs(m, state) == CASE state = "deferred" -> msg[m].aside
+                       [] state = "active" -> msg[m].at # "deferred"
+                       [] state = "scheduled" -> Birth(m) # 0
+                       [] OTHER -> TRUE
+
 OnePeek ==
     /\ Peek(E.who, In(E.ms))
-    /\ \A i \in DOMAIN E.ms : E.counts[i] # -1 => PeekCount(E.ms[i], E.counts[i])
+    /\ \A i \in DOMAIN E.ms : /\ E.counts[i] # -1 => PeekCount(E.ms[i], E.counts[i])
+                               /\ ShownAs(E.ms[i], E.states[i])
 
 \* Mixed with a keyless message: either verdict.
 OneSend ==
@@ -373,19 +383,20 @@ TxnSendsInvalid ==
 OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
 
 \* RCV-14: all locks of a request are of one partition.
-Together == "RCV-14" \notin Rules \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
+OfOne == "RCV-14" \notin Rules \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
 
-SettlesInTxn == { "txn complete", "txn abandon", "txn dead letter" }
+TxnSettlement(c, m, t, op) == IF op = "txn defer" THEN TxnDefer(c, m, t) ELSE TxnComplete(c, m, t)
 DeadHeld(m, lock) == msg[m].at = "dead locked" /\ msg[m].turn = lock
 
 OneSettlement ==
-    /\ E.first => Together
+    /\ E.first => OfOne
     /\ CASE E.op = "complete" -> Complete(E.who, E.m, E.lock)
          [] E.op = "abandon" -> Abandon(E.who, E.m, E.lock)
          [] E.op = "dead letter" -> DeadLetter(E.who, E.m, E.lock)
+         [] E.op = "defer" -> Defer(E.who, E.m, E.lock)
          [] E.op = "complete dead" -> DeadHeld(E.m, E.lock) /\ CompleteDead(msg[E.m].by, E.m)
          [] E.op = "abandon dead" -> DeadHeld(E.m, E.lock) /\ AbandonDead(msg[E.m].by, E.m)
-         [] E.op \in SettlesInTxn -> SameTxn /\ TxnComplete(E.who, E.m, E.lock)
+         [] E.op \in SettlesInTxn -> SameTxn /\ TxnSettlement(E.who, E.m, E.lock, E.op)
 
 \* Where RCV-8 is no rule a lost lock may settle all the same, or be said to.
 SettledAnyhow ==
@@ -507,6 +518,21 @@ FoundEmpty ==
     /\ \A m \in Here : msg[m].at \in AtHand => MayLeaveOut(m) \/ ~Serves(msg[m].part)
     /\ Idle
 
+\* RCV-10: messages that are received by number, one after the other; and a call refused.
+TakesAside(c, m, counts) ==
+    /\ running
+    /\ MayTakeAside(m) /\ Alive(m)
+    /\ \E n \in CountsAside(m) \cap counts : msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
+    /\ txn' = DoomedBy(m)
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars, ghostVars >>
+OneTaken == TakesAside(E.who, E.m, IF E.count = -1 THEN CountsAside(E.m) ELSE { E.count })
+
+ByNumberRefused ==
+    /\ (\/ E.error = "lost" /\ running /\ (IF E.unknown THEN TRUE ELSE \E m \in In(E.ms) : MayRefuseNumber(m))
+        \/ E.error = "passing" /\ (\/ MayBeBusy \/ ~running \/ (E.unknown /\ Down # {})
+                                   \/ \E m \in In(E.ms) : ~Serves(msg[m].part))) = TRUE
+    /\ Idle
+
 \* SCH-4, SCH-5: a number that is no scheduled message's, or may be no more.
 CancelMayFail ==
     \/ E.error = "lost" /\ running /\ (IF E.unknown \/ E.m \in T.mortal THEN TRUE ELSE MayReject(E.m))
@@ -542,6 +568,8 @@ Taken ==
       [] E.op = "txn send refused" -> TxnSendsRefused
       [] E.op = "txn send invalid" -> TxnSendsInvalid \/ TxnSendsRefused
       [] E.op = "receive" -> OneDelivery
+      [] E.op = "receive deferred" -> OneTaken
+      [] E.op = "by number refused" -> ByNumberRefused
       [] E.op = "delete" -> OneDeletion
       [] E.op = "receive nothing" -> ReceiveNothing(E.who)
       [] E.op = "receive fails" -> ReceiveFails(E.who)
@@ -551,7 +579,8 @@ Taken ==
       [] E.op = "delete dead" -> DeletesDead(E.m)
       [] E.op = "peek fails" -> PeekFails(E.who)
       [] E.op \in { "complete", "abandon" } -> OneSettlement \/ SettledAnyhow
-      [] E.op \in SettlesInTxn \cup { "dead letter", "complete dead", "abandon dead" } -> OneSettlement
+      [] E.op \in SettlesInTxn \cup { "dead letter", "defer", "complete dead", "abandon dead" } ->
+            OneSettlement
       [] E.op = "settlement refused" -> SettlementRefused
       [] E.op = "txn settlement refused" -> TxnSettlementRefused
       [] E.op = "renew" -> Renewal
@@ -646,7 +675,8 @@ Changeless(step) ==
             /\ LET p == msg[S.m].part IN
                 /\ Serves(p)
                 /\ OldestOf(In(S.ms), p, cursor[S.who])
-            /\ \A i \in DOMAIN S.ms : S.counts[i] \in { -1, msg[S.ms[i]].count }
+            /\ \A i \in DOMAIN S.ms : /\ S.counts[i] \in { -1, msg[S.ms[i]].count }
+                                       /\ ShownAs(S.ms[i], S.states[i])
       [] S.op = "settlement refused" ->
             /\ S.error = "lost" /\ running
             /\ OneIsOver(S)
@@ -684,7 +714,7 @@ Follow == Taken /\ (Consistent = TRUE) /\ MovesOn /\ GivesBack(Given(E)) /\ Hear
 (* The broker's own moves, where the step needs them.                       *)
 (***************************************************************************)
 Waits == chosen' = FALSE /\ Tells /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
-Delivers1 == E.op \in { "receive", "delete" }
+Delivers1 == E.op \in { "receive", "receive deferred", "delete" }
 Peeks1 == E.op \in { "peek", "peek nothing" }
 
 \* n stands in the way of m: it is older, and free.
@@ -750,13 +780,15 @@ ExhaustedFor(m) == /\ HasToGo(m) \/ WearsOut(m)
                    /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Dead(m, "limit") ] /\ Else
 
-LifeEndsFor(m) == m \in T.mortal /\ (HasToGo(m) \/ (Delivers1 /\ InWay(m, E.m)))
+LifeEndsFor(m) == /\ m \in T.mortal
+                  /\ \/ HasToGo(m) \/ (Delivers1 /\ InWay(m, E.m))
+                     \/ E.op = "by number refused" /\ E.error = "lost" /\ m \in In(E.ms)
 TimeBuriesFor(m) == m \in T.mortal /\ Buries(m) /\ T.graves[m].why \in { "-", "time" }
 
 LifeEnds(m) == /\ Stored(m) /\ ~msg[m].over
                /\ msg' = [ msg EXCEPT ![m].over = TRUE ]
                /\ Else
-TimeBuries(m) == /\ msg[m].at \in { "ready", "cached" }
+TimeBuries(m) == /\ msg[m].at \in { "ready", "cached", "deferred" }
                  /\ msg' = [ msg EXCEPT ![m] = Dead(m, "time") ]
                  /\ Else
 
@@ -838,7 +870,7 @@ TriedAt(u, p) ==
 Own ==
     /\ UNCHANGED << taken, tried >>
     /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
-                                /\ (E.op = "drained" /\ AtMaximum(m) => msg'[m].at # "ready")
+                                /\ (E.op = "drained" /\ AtMaximum(m) => msg'[m].at \notin { "ready", "deferred" })
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
@@ -873,6 +905,12 @@ GoneFor(m) ==
 GoneDeadFor(m) == /\ LooksAtTheDead \/ E.op = "drained dead"
                   /\ m \notin In(E.ms) /\ InDeadLetters(m)
 
+\* m was received by number, unseen.
+TakenFor(m) ==
+    \/ CountTooLow(m) \/ WearsOut(m) \/ (HasToGo(m) /\ MayBeWorn(m))
+    \/ E.op = "by number refused" /\ m \in In(E.ms)
+    \/ E.op = "peek" /\ \E i \in DOMAIN E.ms : E.ms[i] = m /\ E.states[i] = "active"
+
 Touches(m) == m \in In(E.ms) \/ (E.txn # "" /\ msg[m].settling)
 
 Oldest1(c, p, k) ==
@@ -896,6 +934,9 @@ Optional1(u, U) ==
     CASE U.op = "receive" ->
             /\ taken[u] < U.max
             /\ \E m \in Here : LockFor(m) /\ Receive(U.who, m)
+      [] U.op = "receive deferred" ->
+            /\ taken[u] < Len(U.ms)
+            /\ \E m \in In(U.ms) : TakenFor(m) /\ TakesAside(U.who, m, CountsAside(m))
       [] U.op = "delete" ->
             /\ taken[u] < U.max
             /\ \E m \in Here : GoneFor(m) /\ Deletes(U.who, m)
@@ -911,11 +952,12 @@ Optional1(u, U) ==
             \/ /\ taken[u] = 0 /\ U.txn = deal /\ Open /\ E.txn = deal
                /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
                /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
-      [] U.op \in { "complete", "abandon", "dead letter" } ->
+      [] U.op \in { "complete", "abandon", "dead letter", "defer" } ->
             /\ taken[u] = 0
-            /\ Touches(U.m) \/ (U.op # "abandon" /\ GoneFor(U.m))
+            /\ Touches(U.m) \/ (U.op \in { "complete", "dead letter" } /\ GoneFor(U.m))
             /\ CASE U.op = "complete" -> Complete(U.who, U.m, U.lock)
                  [] U.op = "abandon" -> Abandon(U.who, U.m, U.lock)
+                 [] U.op = "defer" -> Defer(U.who, U.m, U.lock)
                  [] OTHER -> DeadLetter(U.who, U.m, U.lock)
       [] U.op = "complete dead" ->
             taken[u] = 0 /\ GoneDeadFor(U.m) /\ DeadHeld(U.m, U.lock) /\ CompleteDead(msg[U.m].by, U.m)
@@ -926,7 +968,7 @@ Optional1(u, U) ==
       [] U.op \in SettlesInTxn \cup { "txn cancel" } ->
             /\ taken[u] = 0 /\ U.txn = deal /\ Open
             /\ Touches(U.m) \/ E.txn = deal \/ GoneFor(U.m)
-            /\ \/ IF U.op = "txn cancel" THEN TxnCancel(U.m) ELSE TxnComplete(U.who, U.m, U.lock)
+            /\ \/ IF U.op = "txn cancel" THEN TxnCancel(U.m) ELSE TxnSettlement(U.who, U.m, U.lock, U.op)
                \/ /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
                   /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
       [] U.op = "commit" ->

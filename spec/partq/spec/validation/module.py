@@ -42,7 +42,7 @@ _REPLACED: Final = {
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
 _WITHOUT_FLOWS: Final = frozenset(
-    {"delete", "shared locks", "peek", "transaction", "dead letter", "cancellation"}
+    {"delete", "shared locks", "peek", "transaction", "dead letter", "cancellation", "defer"}
 )
 
 _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
@@ -205,6 +205,7 @@ def _step(step: Step) -> Text:
     return _record(
         {
             "op": step.op, "who": step.who, "ms": list(step.ms), "counts": list(step.counts),
+            "states": list(step.states),
             "locks": list(step.locks), "users": list(step.users), "m": step.ms[0] if step.ms else 0,
             "count": step.counts[0] if step.counts else -1, "lock": step.locks[0] if step.locks else 0,
             "part": step.part, "state": step.state, "txn": step.txn, "error": step.error, "max": step.max,

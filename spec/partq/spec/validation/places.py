@@ -176,7 +176,7 @@ class Places:
             (one, shown)
             for one in self.recording.operations
             for shown in one.shown
-            if shown.tries is not None
+            if shown.tries is not None and one.op != "renew_lock"
         ]
         for one, shown in seen:
             earlier = (

@@ -32,7 +32,7 @@ class Sent(NamedTuple):
 class Shown(NamedTuple):
     """A message that a broker showed; None: not shown. ``partition``: its name. ``tag``, ``number``: the
     partition bits and the counter of its sequence number. ``tries``: its delivery count. ``altered``: not as
-    it was sent. ``reason``: why it was dead-lettered."""
+    it was sent. ``reason``: why it was dead-lettered. ``state``: what a peek shows of it."""
 
     id: str
     partition: int | None = None
@@ -42,6 +42,7 @@ class Shown(NamedTuple):
     lock: str | None = None
     altered: bool = False
     reason: str | None = None
+    state: str | None = None
 
 
 class Operation(NamedTuple):
@@ -54,7 +55,8 @@ class Operation(NamedTuple):
     ``partition``: which one a fault strikes, a bind asks for, or an assignment tells of; ``flow``: by which a
     client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13).
     ``dead``: it was asked of the dead-letter queue, or tells of that; ``reason``: why a client dead-letters
-    messages, if it says why. ``about``: the message that it names by its number, if any has that."""
+    messages, if it says why. ``about``: the messages that it names by their numbers, those that any
+    has; ``strange``: another number is among them; ``apart``: they are of different partitions."""
 
     record: int
     op: str
@@ -77,6 +79,8 @@ class Operation(NamedTuple):
     dead: bool = False
     reason: str | None = None
     about: tuple[str, ...] = ()
+    strange: bool = False
+    apart: bool = False
 
     @property
     def passing(self) -> bool:

@@ -4,6 +4,7 @@ given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from .recording import FOREVER, NotFollowed, Operation, Recording
@@ -19,8 +20,30 @@ _EVERYWHERE: Final = (
     | {"receive", "complete", "abandon", "peek", "broker_kill", "broker_start", "drained", "advance"}
 )
 _WITH_EXPIRY: Final = frozenset(
-    {"renew_lock", "dead_letter", "cancel_scheduled", "begin", "commit", "rollback"}
+    {
+        "renew_lock",
+        "defer",
+        "receive_deferred",
+        "dead_letter",
+        "cancel_scheduled",
+        "begin",
+        "commit",
+        "rollback",
+    }
 )
+_DEFERRED: Final = frozenset({"defer", "receive_deferred"})
+_OF_A_RULE: Final[tuple[tuple[str, Callable[[Operation], bool], str], ...]] = (
+    ("RCV-9", lambda one: one.dead, "a dead-letter queue"),
+    ("RCV-10", lambda one: one.op in _DEFERRED, "deferred messages"),
+    ("RCV-15", lambda one: any(message.mortal for message in one.sent), "times to live"),
+    (
+        "SCH-1",
+        lambda one: one.op == "cancel_scheduled" or any(message.later for message in one.sent),
+        "scheduled messages",
+    ),
+)
+"""What is said only where a rule speaks of it: the rule, which operations use it, and what it is."""
+
 _WITH_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
 _WITHOUT_EXPIRY: Final = frozenset({"reconnect"})
 
@@ -53,12 +76,11 @@ def _unspecified(one: Operation, recording: Recording) -> str:
             return "what a kill of a broker leaves that writes to disk late is not specified"
     if one.error == "unsupported" and one.txn is not None:
         return "an operation in a transaction that the broker does not offer"
-    if one.dead and "RCV-9" not in recording.rules:
-        return "a dead-letter queue of which no rule speaks"
-    if "RCV-15" not in recording.rules and any(message.mortal for message in one.sent):
-        return "times to live of which no rule speaks"
-    if "SCH-1" not in recording.rules and (one.about or any(message.later for message in one.sent)):
-        return "scheduled messages of which no rule speaks"
+    for rule, uses, what in _OF_A_RULE:
+        if rule not in recording.rules and uses(one):
+            return f"{what} of which no rule speaks"
+    if one.dead and one.op in _DEFERRED:
+        return "dead letters that are deferred"
     if one.dead and one.op == "peek" and not (one.happened or one.refused):
         return "a peek of unknown outcome in a dead-letter queue"
     return ""

@@ -17,20 +17,20 @@ from .recording import FOREVER, Recording
 DEAD: Final = " dead"
 """What the names of steps in the dead-letter queue end with."""
 
-_SHOWING: Final = ("receive", "delete", "peek")
+_SHOWING: Final = ("receive", "receive deferred", "delete", "peek")
 
 
 @dataclass
 class Step:
     """One step; the fields are those of the records in `Validation.tla`, and what the order is made from.
 
-    ``who``: the client, or the flow by which it consumes. ``ms``: messages, with ``counts``, ``locks`` and
-    ``users`` of each (a lock is known by the step that gave it; who uses it). ``part``: a partition;
-    ``state``: what ``who`` is to it. ``error``: passing, lost or other. ``max``: how many messages an
-    operation of unknown outcome may take. ``first``: of its operation. ``passing``: it was refused in
-    passing; ``free``: which needs no other excuse. ``unknown``: it names a lock that no client was given.
-    ``keyless``: a send that any partition takes. ``cached``: at the start of an outage, what front ends
-    hand out in its course.
+    ``who``: the client, or the flow by which it consumes. ``ms``: messages, with ``counts``, ``states`` (as
+    a peek shows it), ``locks`` and ``users`` of each (a lock is known by the step that gave it; who uses
+    it). ``part``: a partition; ``state``: what ``who`` is to it. ``error``: passing, lost or other. ``max``:
+    how many messages an operation of unknown outcome may take. ``first``: of its operation. ``passing``: it
+    was refused in passing; ``free``: which needs no other excuse. ``unknown``: it names a lock that no
+    client was given. ``keyless``: a send that any partition takes. ``cached``: at the start of an outage,
+    what front ends hand out in its course.
 
     ``head``: the first step of the same instant, ``then``: the next one, ``prior``: what has to be done
     before; 0 where there is none. ``optional``: it may have happened, and at any time after its ``call``."""
@@ -39,6 +39,7 @@ class Step:
     who: str = "-"
     ms: Sequence[int] = ()
     counts: Sequence[int] = ()
+    states: Sequence[str] = ()
     locks: Sequence[int] = ()
     users: Sequence[str] = ()
     part: int = 0

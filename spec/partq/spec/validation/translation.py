@@ -69,7 +69,7 @@ class _Translation:
         self.some_locks_hidden = any(
             shown.lock is None
             for one in self.operations
-            if one.op == "receive" and not one.deletes
+            if one.op in ("receive", "receive_deferred") and not one.deletes
             for shown in one.shown
         )
         self.cursors: dict[str, list[int]] = {}
@@ -227,6 +227,22 @@ class _Translation:
         else:
             self._delivered(op, who, one)
 
+    def _receive_deferred(self, one: Operation) -> None:
+        named, apart = [self.sent[id] for id in one.about], one.apart and "RCV-10" in self.recording.rules
+        if one.refused:
+            lost = one.error in _LOST or one.passing
+            self._refuse(
+                "by number refused" if lost else "impossible", one, ms=named, unknown=one.strange or apart
+            )
+        elif not one.happened:
+            self._put(one, [Step("receive deferred", ms=named)] if named and not apart else [], optional=True)
+        elif apart or not {self.sent.get(shown.id) for shown in one.shown} <= {*named}:
+            self._put(one, [Step("impossible")])
+        elif one.shown:
+            self._delivered("receive deferred", one.client, one)
+        else:
+            self._put(one, [Step("receive nothing")])
+
     def _delivered(self, op: str, who: str, one: Operation) -> None:
         head = 0
         for group in self._delivered_together(one):
@@ -266,6 +282,11 @@ class _Translation:
         """The delivery count that is shown, where a rule is about it; else -1."""
         return -1 if shown.tries is None or "RCV-9" not in self.recording.rules else shown.tries
 
+    def _state(self, shown: Shown) -> str:
+        """What a peek shows of a message, where a rule is about it; else "-"."""
+        known = shown.state is not None and "PEEK-7" in self.recording.rules
+        return shown.state or "-" if known else "-"
+
     def _peek(self, one: Operation) -> None:
         if not self.expiry:
             return  # it was refused, as it has to be
@@ -284,7 +305,9 @@ class _Translation:
                 if not self.places.part(ms[0]):
                     raise NotFollowed("a peek that does not show partitions")
                 op = "peek" if len(set(ms)) == len(ms) else "impossible"
-                self._put(one, [Step(op, who=who, ms=ms, counts=[self._count(shown) for shown in group])])
+                counts = [self._count(shown) for shown in group]
+                states = ["-" if one.dead else self._state(shown) for shown in group]
+                self._put(one, [Step(op, who=who, ms=ms, counts=counts, states=states)])
 
     # Settling
 
@@ -295,8 +318,8 @@ class _Translation:
         if strange and self.some_locks_hidden:
             raise NotFollowed("a lock that no delivery shows")
         among_the_dead = any(lock.dead for lock in known)
-        if among_the_dead and (one.txn is not None or one.op == "dead_letter"):
-            raise NotFollowed("dead letters that are settled in a transaction, or dead-lettered")
+        if among_the_dead and (one.txn is not None or one.op in ("dead_letter", "defer")):
+            raise NotFollowed("dead letters that are settled in a transaction, dead-lettered, or deferred")
         if any(lock.dead != one.dead for lock in known):
             raise NotFollowed("a settlement of locks of both queues")
         kind = "renew" if one.op == "renew_lock" else one.op.replace("_", " ")
@@ -458,9 +481,11 @@ _TRANSLATED: Final[dict[str, Callable[[_Translation, Operation], None]]] = {
     "schedule": _Translation._send,
     "cancel_scheduled": _Translation._cancel,
     "receive": _Translation._receive,
+    "receive_deferred": _Translation._receive_deferred,
     "peek": _Translation._peek,
     "complete": _Translation._settle,
     "abandon": _Translation._settle,
+    "defer": _Translation._settle,
     "dead_letter": _Translation._settle,
     "renew_lock": _Translation._settle,
     "begin": _Translation._begin,
