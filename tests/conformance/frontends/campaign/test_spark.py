@@ -345,18 +345,6 @@ def test_a_spark_that_stops_is_told_from_a_chunk_that_fails(
     assert type(failed.value) is kind
 
 
-def test_a_killed_driver_leaves_what_can_be_resumed_to_the_same_end(tmp_path: Path) -> None:
-    for waves, more in ((1, ()), (2, ("--resume",)), (4, ("--resume",))):
-        running = begun(tmp_path, waves, *more)
-        os.kill(running.pid, signal.SIGKILL)
-        running.communicate(timeout=60)
-    args = (*LONG, "--master", "local[2]", "--format", "json")
-    resumed = fuzz(tmp_path, "reference", *args, "--out", "out", "--resume")
-    whole = fuzz(tmp_path, "reference", *args, "--out", "whole")
-    digests = [json.loads(done.stdout)["campaign"]["digest"] for done in (resumed, whole)]
-    assert digests[0] == digests[1]
-
-
 def test_a_broken_broker_gives_exit_code_1_and_a_counterexample(tmp_path: Path) -> None:
     done = fuzz(tmp_path, "mutant:long-bodies-cut", *ARGS, "--out", "out", "--master", "local[2]")
     assert done.returncode == 1, done.stderr
