@@ -2,9 +2,12 @@
 
 from random import Random
 
+import pytest
+
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.estimates import FINE
 from partq.conformance.oracle.guidance import Guide
+from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.reading import Reading
 
 
@@ -82,3 +85,23 @@ def test_a_connection_most_likely_ended_where_a_flow_of_it_is_gone() -> None:
 def likely(text: str) -> tuple[str, ...]:
     question = Reading(history(text, "solace", partitions=2)).entities[0].question()
     return tuple(question.effects[n].action.op for n in question.known(False).likely)
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("order", ["as sent", "reversed", "shuffled"])
+def test_forty_messages_are_forwarded_in_any_order(order: str, numbered: bool) -> None:
+    came = sorted(range(40), key=lambda n: -n if order == "reversed" else n)
+    if order == "shuffled":
+        Random(1).shuffle(came)
+    text = "\n".join(f"p send m{n} key=k{n % 5}" for n in range(40))
+    text += "\nc peek 5 entity=ForwardTo/b -> nothing"
+    counters = [0] * 5
+    for n in came:
+        number = f"#{n % 5}.{counters[n % 5]}" if numbered else ""
+        counters[n % 5] += 1
+        text += f"\nc receive 1 delete entity=ForwardTo/b -> m{n}{number}"
+    text += "\nenv drained entity=ForwardTo/b"
+
+    found = judge(history(text, "azure-standard", forward_to=["b"]), nodes=20_000)
+
+    assert found.status is Judged.ACCEPTED and found.visited < 300

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.conformance.oracle.roles import (
+    ARRIVES,
     BINDS,
     COMMITS,
     DELIVERS,
@@ -64,8 +65,29 @@ class Estimate(NamedTuple):
 def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
     """The estimate of each effect by itself."""
     told = _told_of_flows(effects, cfg.entity.rebalance_delay) if cfg.observed else {}
+    told |= _arrivals(effects)
     enqueued = _enqueued(effects)
     return [told.get(n) or _estimate(effect, enqueued, cfg) for n, effect in enumerate(effects)]
+
+
+def _arrivals(effects: Sequence[Effect]) -> dict[int, Estimate]:
+    """When what was forwarded arrived: just before it was first shown, and in that order."""
+    arrivals = {
+        message.id: n
+        for n, effect in enumerate(effects)
+        if effect.action.op in ARRIVES
+        for message in effect.action.messages
+    }
+    shows = [effect for effect in effects if arrivals and not effect.action.messages]
+    found: dict[int, Estimate] = {}
+    for effect in sorted(shows, key=lambda effect: effect.ret):
+        for shown in effect.observed.messages:
+            n = arrivals.get(shown.id)
+            if n is not None and n not in found:
+                arrival = effects[n]
+                span = _within(arrival.call, arrival.ret)
+                found[n] = span.moved(effect.call * FINE + len(found))
+    return found
 
 
 def _enqueued(effects: Sequence[Effect]) -> dict[str, list[int]]:
