@@ -145,6 +145,7 @@ NOT_YET = {
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",
+    "too-far-is-lost-before-another",
     "cancels-before-commit",
     "dead-lettered-one-delivery-early",
     "dead-letter-stays-too",

@@ -1,4 +1,4 @@
-"""Defects in forwarding: what becomes of keys (FWD-1), and how far messages go (FWD-2)."""
+"""Defects in forwarding: what becomes of keys (FWD-1), how far messages go (FWD-2), losses (RCV-2)."""
 
 from __future__ import annotations
 
@@ -53,3 +53,12 @@ def batch_mates_slip_through(self: Relay, partition: Partition, stored: Stored) 
 def said_to_be_worn_out(self: Relay) -> str:
     """A message that would be forwarded too often is said to have been delivered too often."""
     return SPENT
+
+
+@defect("RCV-2", "pass_on", profile="azure-standard")
+def too_far_is_lost_before_another(self: Relay, partition: Partition, stored: Stored) -> None:
+    """A message that would be forwarded too often is gone, while another one waits behind it."""
+    if self.is_too_far() and partition.waiting():
+        partition.complete(stored)
+    else:
+        Relay.pass_on(self, partition, stored)

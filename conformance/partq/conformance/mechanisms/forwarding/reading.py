@@ -21,9 +21,10 @@ from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
 from partq.model.deadletters.norm import TOO_FAR
-from partq.model.messages import Message
+from partq.model.messages import Message, as_active
 from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
 from partq.model.profiles import MOST_HOPS, Destination, Entity
+from partq.model.state import Config
 
 _FOLLOWED: Final = frozenset({"send", "send_batch"})
 
@@ -67,16 +68,29 @@ def _with_arrivals(entity: Destination, records: Records) -> Iterator[Record]:
     for record in records:
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
-    ends = (one.call for one in records if one.op == DRAINED and not is_dead_letters(one.entity))
-    emptied = max(ends, default=-1)
+    emptied = _found_empty(entity, records)
     for record in records:
         if "messages" not in record.args or is_destination(record.entity):
             yield _without_times(record)
         elif record.outcome != Outcome.ERROR:
-            came = record.outcome == Outcome.OK and entity.hops <= MOST_HOPS and not entity.forward_to
-            by = emptied - 1 if came and returned(record) < emptied else None
+            came = record.outcome == Outcome.OK and returned(record) < emptied
+            by = emptied - 1 if came else None
             for message in record.args["messages"]:
                 yield _arrival(record, message, shown.get(message.id, by))
+
+
+def _found_empty(entity: Destination, records: Records) -> int:
+    """When all that was sent before had certainly come to the queue, and gone; -1: never. Of what is set
+    aside that is known if some is shown in the dead-letter queue, as no source says where it comes to."""
+    if not entity.forward_to:
+        found = entity.hops <= MOST_HOPS
+    else:
+        found = entity.hops == MOST_HOPS and any(
+            one.reason == TOO_FAR for r in records if is_dead_letters(r.entity) for one in r.messages
+        )
+    aside = bool(entity.forward_to)
+    ends = (r.call for r in records if r.op == DRAINED and is_dead_letters(r.entity) == aside)
+    return max(ends, default=-1) if found else -1
 
 
 def _without_times(record: Record) -> Record:
@@ -93,8 +107,19 @@ def _arrival(send: Record, message: Message, by: int | None) -> Record:
     return structs.replace(send, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None)
 
 
+def _lost(cfg: Config, records: Records) -> tuple[str, int, str] | None:
+    """The end at which a message that was set aside for certain is nowhere, though all was found empty."""
+    shown = {as_active(one.id) for record in records for one in record.messages}
+    came = (r for r in records if r.op == FORWARD and r.outcome == Outcome.OK and cfg.entity.forward_to)
+    lost = next((m.id for r in came for m in r.args["messages"] if m.id not in shown), None)
+    if lost is None or not all(map(cfg.forbids, ("FWD-2", "RCV-2"))):
+        return None
+    end = max((r for r in records if r.op == DRAINED and "entity" in r.args), key=lambda record: record.call)
+    return "RCV-2", end.i, f"{lost!r} is in no dead-letter queue, as others are that were forwarded as often"
+
+
 USE: Final = Use(
-    uses=lambda record: False,
+    uses=lambda record: record.op == FORWARD,
     rule="FWD-1",
     what="queues that forward",
     matters=lambda record, end: False,
@@ -102,6 +127,7 @@ USE: Final = Use(
     alone=True,
     whole=True,
     tells_apart=_told_apart,
+    wrong=_lost,
 )
 
 
