@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("model", "spec", "conformance", "reference_impl", "reports")
 BARE = re.compile(r"(?m)^\s*(?:from|import) (\w+)\b(?!\.)")
-HEAVY = ("pyspark", "pyarrow", "pika", "networkx", "jinja2")
+HEAVY = ("pyspark", "pyarrow", "pika", "networkx", "jinja2", "lark")
 
 # In pieces, so that this file does not match itself.
 REGISTRY = re.compile(

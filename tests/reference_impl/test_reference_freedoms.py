@@ -582,6 +582,16 @@ def race_cancel(world: World) -> Steps[bool]:
     return bool(left)
 
 
+# Topics.
+
+
+@scene(partitions=1, subscriptions=(("a", "sql:sys.MessageId IN ('M')"),))
+def ignore_case(world: World) -> Steps[bool]:
+    yield from world.send(Post("m"))
+    (partition,) = world.broker.subscriptions["a"].partitions
+    return bool([*partition.store.live()])
+
+
 # Forwarding.
 
 

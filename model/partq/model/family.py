@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from .filters import SQL, InvalidFilter, parsed
 from .messages import MAX_SEQ, Delivery, KeyRule, Message, effective_key
 from .operations import DEAD_LETTERS, FORWARDS_TO, SUBSCRIPTION
 
@@ -39,7 +40,8 @@ class Entity:
     ``requires_session`` every message belongs to a session, which a client has to accept (SES).
     ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
     ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
-    "false", or "FIELD=VALUE" with one of `CORRELATED`. A subscription's own settings have itself alone.
+    "false", "FIELD=VALUE" with one of `CORRELATED`, or "sql:FILTER" (`filters`). A subscription's settings
+    have itself alone.
     ``forward_to``: the queues through which all goes that is sent to it, in order; the last keeps it (FWD).
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
     ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
@@ -89,9 +91,8 @@ class Entity:
         for name, rule in rules.items():
             if not _NAME.fullmatch(str(name)):
                 raise InvalidEntity(f"subscriptions must have names, without slashes and spaces: {name!r}")
-            if not RULE.fullmatch(str(rule)):
-                known = f"true, false, FIELD=VALUE (of {', '.join(CORRELATED)})"
-                raise InvalidEntity(f"subscriptions has a rule that is not known: {rule!r}; known: {known}")
+            if why := rule_problem(str(rule)):
+                raise InvalidEntity(f"subscriptions has a rule that {why}")
         object.__setattr__(self, "subscriptions", tuple(sorted(rules.items())))
 
     def _check_forwarding(self) -> None:
@@ -163,8 +164,22 @@ DEFAULT_RULE: Final = "$Default"
 """The name of the rule that a subscription has at first."""
 
 _NAME: Final = re.compile(r"[^/\s]+")
-RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+", re.DOTALL)
+RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+|{SQL}.+", re.DOTALL)
 """What a subscription's rule may be."""
+
+
+def rule_problem(rule: str) -> str | None:
+    """Why it is no rule that is known; None: it is one."""
+    if not RULE.fullmatch(rule):
+        known = f"true, false, FIELD=VALUE (of {', '.join(CORRELATED)}), {SQL}FILTER"
+        return f"is not known: {rule!r}; known: {known}"
+    if rule.startswith(SQL):
+        try:
+            parsed(rule)
+        except InvalidFilter as error:
+            return str(error)
+    return None
+
 
 ENTITY_FLAGS: Final = ("duplicate_detection", "requires_session")
 """The settings that are true or false."""

@@ -34,6 +34,7 @@ from .family import Ground as Ground
 from .family import InvalidEntity as InvalidEntity
 from .family import OrderDomain as OrderDomain
 from .family import Profile as Profile
+from .family import rule_problem as rule_problem
 from .profile_file import ProfileError as ProfileError
 from .profile_file import digest, parse, plain
 from .requirements import catalogue, selected

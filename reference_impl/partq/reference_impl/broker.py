@@ -125,6 +125,8 @@ class Broker(Core):
             for name, rule in config.subscriptions:
                 self.subscriptions[name].filters[DEFAULT] = rule
             self.copies = parts.copies(self.subscriptions)
+            for _, rule in config.subscriptions:
+                self.copies.check(rule)
 
     def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
         store = _store(self.config, parts, partition.name)

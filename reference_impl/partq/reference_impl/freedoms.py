@@ -155,6 +155,11 @@ class Freedoms:
     """SCH-5: a cancel that is asked for about the message's time takes until then, or longer, and may be
     answered ok although the message is activated."""
 
+    # Topics.
+
+    ignore_case: float = later(0.5)
+    """TOPIC-1: SQL filters compare texts without their case. Drawn once for a topic."""
+
     # Forwarding.
 
     forward_late: float = later(0.5)

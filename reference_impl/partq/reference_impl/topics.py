@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from .clock import HOP, Steps
+from .conditions import MARK, Conditions
 from .errors import Refused
 from .store import Content, id_of
 
@@ -17,7 +18,7 @@ DEFAULT: Final = "$Default"
 """The name of the rule that a subscription has at first."""
 
 
-class Copies:
+class Copies(Conditions):
     """The subscriptions of a topic by name, each a broker of its own with its filters."""
 
     def __init__(self, queues: Mapping[str, Any]) -> None:
@@ -44,6 +45,8 @@ class Copies:
 
     def matches(self, rule: str, content: Content) -> bool:
         """Whether the rule matches the message."""
+        if rule.startswith(MARK):
+            return self.holds(rule, content)
         field, asks, value = rule.partition("=")
         return rule == "true" if not asks else self.value(content, field) == value
 
@@ -67,6 +70,7 @@ class Ruling:
         self.admit_change(txn)
         if rule["name"] in self.broker.filters:
             raise Refused("invalid_operation", "there is a rule of that name")
+        self.broker.issuer.copies.check(rule["filter"])
         yield HOP
         self.put_rule(rule)
         yield HOP

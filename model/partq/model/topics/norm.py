@@ -12,6 +12,7 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..filters import SQL, TRUE, parsed
 from ..messages import Delivery, Message, message_id
 from ..operations import ERRORS
 from ..profiles import DEFAULT_RULE
@@ -75,6 +76,8 @@ def rules_of(state: State) -> tuple[tuple[str, str], ...]:
 
 
 def _matches(rule: str, message: Message) -> Verdicts:
+    if rule.startswith(SQL):
+        return frozenset(truth == TRUE for truth in parsed(rule).test(message))
     name, asks, value = rule.partition("=")
     if not asks:
         return frozenset({rule == "true"})

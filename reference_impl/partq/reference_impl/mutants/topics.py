@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ..clock import HOP, Steps
+from ..conditions import Truth
 from ..errors import Refused
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..settling import Settlement
 from ..store import Content, Stored
 from ..topics import Copies
-from .forms import before, then
+from .forms import answering, before, then
 from .registry import defect
 
 Shares = Iterator[tuple[str, Sequence[Content]]]
@@ -89,6 +91,37 @@ class FirstMessageMissesTheLast(Copies):
             return taken
         self.begun = True
         return taken[1:]
+
+
+@defect("TOPIC-1", "negation", profile="azure-standard")
+def not_unknown_is_true(self: Copies, truth: Truth) -> Truth:
+    """The negation of what is unknown of a message is true."""
+    return not truth
+
+
+@defect("TOPIC-1", "alike", answering)
+def patterns_need_not_end(self: Copies, own: str, pattern: str, escape: str, alike: bool) -> bool:
+    """LIKE matches a text that begins as the pattern says."""
+    return alike or Copies.alike(self, own, pattern + "%", escape)
+
+
+@defect("TOPIC-1", "wildcards", profile="azure-flat")
+def nothing_escapes(self: Copies, pattern: str, escape: str) -> Sequence[tuple[str, bool]]:
+    """A wildcard that is escaped stands for other characters still."""
+    return [(one, one in "%_") for one in pattern if one != escape]
+
+
+@defect("TOPIC-1", "among", profile="azure-standard")
+def lists_of_one(self: Copies, own: Any, others: Sequence[Any]) -> Truth:
+    """IN compares with the first of its list alone."""
+    return Copies.among(self, own, others[:1])
+
+
+@defect("TOPIC-1")
+class OrBindsFirst(Copies):
+    """In a filter OR binds more tightly than AND."""
+
+    LEVELS = ("AND", "OR")
 
 
 @defect("TOPIC-2", "put_rule", profile="azure-standard")

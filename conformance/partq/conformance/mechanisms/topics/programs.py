@@ -3,6 +3,7 @@ TOPIC-1 on the azure profiles, TOPIC-2 and TXN-6 on the partitioned ones."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from partq.conformance.workload import phrases
@@ -25,8 +26,32 @@ _RULES: Final = (
     (("one", "partition_key=k1"), ("two", "partition_key=k2"), ("all", "true")),
     (("third", "id=m3"), ("none", "false"), ("some", "session_id=k1")),
     (("all", "true"),),
+    (("some", "sql:Colour IN ('green', 'blue') OR sys.SessionId = 'k1'"), ("bare", "sql:colour IS NULL")),
+    (("red", "sql:colour = 'Red'"), ("others", "sql:NOT colour = 'Red'"), ("all", "true")),
+    (("like", "sql:share LIKE '5_!%' ESCAPE '!'"), ("ends", "sql:colour NOT LIKE '%u'"), ("all", "true")),
+    (
+        ("mixed", "sql:colour = 'blue' OR colour = 'Red' AND size IS NOT NULL"),
+        ("keyed", "sql:(sys.SessionId = 'k1' OR 2 <= 1) AND NOT EXISTS(user.[share])"),
+    ),
 )
 """Subscriptions of a topic, each with its rule."""
+
+_COLOURS: Final = (
+    (("colour", "Red"),),
+    (("colour", "Red"), ("size", "")),
+    (("colour", "blue"),),
+    (("COLOUR", "green"), ("share", "50%")),
+    (("share", "500"),),
+    (("colour", "red"), ("share", "5")),
+)
+"""User properties for which filters ask."""
+
+
+def _coloured(draft: Draft) -> None:
+    """A message with such properties."""
+    properties = _COLOURS[draft.source.below(len(_COLOURS))]
+    message = replace(draft.message(draft.some_key()), properties=properties)
+    draft.add(draft.client(), "send", messages=(message,))
 
 
 def _outlet(draft: Draft) -> str:
@@ -96,7 +121,10 @@ def _outlasted(draft: Draft) -> None:
     _settle(draft, client, first)
 
 
-_FILTERS: Final = ("true", "true", "false", "session_id=k1", "partition_key=k2", "partition_key=k1")
+_FILTERS: Final = (
+    *("true", "true", "false", "session_id=k1", "partition_key=k2", "partition_key=k1"),
+    *("sql:NOT colour LIKE '%e%'", "sql:sys.SessionId IN ('k1') OR colour = 'Red'"),
+)
 
 
 def _rule(draft: Draft, add: bool) -> dict[str, str]:
@@ -114,7 +142,7 @@ def _change(draft: Draft, client: str, **more: Any) -> None:
 def _ruled(draft: Draft) -> None:
     """A rule is added or removed, and something is sent."""
     _change(draft, draft.client())
-    phrases.send(draft)
+    _coloured(draft)
     if draft.chance(2):
         _look(draft)
 
@@ -129,6 +157,7 @@ def _ruled_together(draft: Draft) -> None:
 
 
 PHRASES: Final[Phrases] = {
+    "send_coloured": _coloured,
     "ruled": _ruled,
     "ruled_together": _ruled_together,
     "receive_copy": _from_one,
@@ -144,8 +173,9 @@ THEME: Final = Theme(
     "topics",
     rule="TOPIC-1",
     weights=weighed(
-        "send 22, batch 6, receive_copy 22, take_copy 6, settle_copy 10, look_at_copies 10, each_copy 8, "
-        "copy_outlasted 3, ruled 8, ruled_together 3, advance 3, front_end 1, kill 1, mortal 1"
+        "send 14, send_coloured 14, batch 6, receive_copy 22, take_copy 6, settle_copy 10, "
+        "look_at_copies 10, each_copy 8, copy_outlasted 3, "
+        "ruled 8, ruled_together 3, advance 3, front_end 1, kill 1, mortal 1"
     ),
     choices={"subscriptions": _RULES},
     needs=TOPICS,
@@ -195,6 +225,36 @@ def _by_rules() -> Steps:
         yield _of(name, do.peek("c2"))
         yield _of(name, do.take("c2", 4))
         yield _of(name, do.take("c2", 4))
+
+
+@CASES.case(
+    "topic-filters",
+    AZURE,
+    "TOPIC-1",
+    subscriptions=(
+        ("denied", "sql:NOT colour = 'Red'"),
+        ("joined", "sql:colour = 'blue' OR colour = 'Red' AND size IS NOT NULL"),
+        ("listed", "sql:COLOUR IN ('green', 'blue')"),
+        ("patterns", "sql:share LIKE '5_!%' ESCAPE '!'"),
+        ("system", "sql:(sys.MessageId <> 'm1' OR 2 < 1) AND NOT EXISTS(user.[size])"),
+    ),
+)
+def _by_filters() -> Steps:
+    """A subscription gets what its SQL filter is true of: not that of which it is false, or unknown."""
+    sent: tuple[dict[str, str], ...] = (
+        {"colour": "Red"},
+        {"colour": "blue"},
+        {"colour": "Red", "size": "large"},
+        {},
+        {"share": "50%"},
+        {"share": "500"},
+    )
+    for n, properties in enumerate(sent, start=1):
+        yield do.send("c1", replace(message(f"m{n}", "k"), properties=tuple(properties.items())))
+    for name in ("denied", "joined", "listed", "patterns", "system"):
+        yield _of(name, do.peek("c2"))
+        yield _of(name, do.take("c2", 6))
+        yield _of(name, do.take("c2", 6))
 
 
 @CASES.case("topic-restart", AZURE, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))

@@ -16,14 +16,17 @@ from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
+from partq.model.filters import SQL, parsed
 from partq.model.operations import OPS, TOPICS, Outcome
-from partq.model.profiles import RULE, Entity, requirements_of
+from partq.model.profiles import Entity, requirements_of, rule_problem
 
 _FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
 
 
 def _followed(entity: Entity, records: Records, skew: int) -> Records:
     """The records. Raises `Ambiguous` for what is not followed."""
+    if doubts := next(filter(None, (_doubts(rule) for _, rule in entity.subscriptions)), None):
+        raise Ambiguous(doubts)
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
     for record in records:
         if why := _not_followed(record):
@@ -54,9 +57,16 @@ def _unknown_rule(record: Record) -> str | None:
     rule, wanted = record.args["rule"], {"name", "filter"} if record.op == TOPICS else {"name"}
     if rule.keys() != wanted or not all(isinstance(value, str) for value in rule.values()):
         return "a rule is added by its name and its filter, and removed by its name"
-    if record.op == TOPICS and not RULE.fullmatch(rule["filter"]):
-        return f"the filter {rule['filter']!r} is not modelled"
-    return None
+    if record.op != TOPICS:
+        return None
+    if why := rule_problem(rule["filter"]):
+        return f"a filter is not modelled: one that {why}"
+    return _doubts(rule["filter"])
+
+
+def _doubts(rule: str) -> str | None:
+    """Why no source says what the rule means, if so."""
+    return (parsed(rule).doubts or None) if rule.startswith(SQL) else None
 
 
 def _compared(header: Header, entity: Entity, records: Records) -> Records:
