@@ -16,13 +16,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import blaming, campaign, exploration, judging, screening, search, throughput, validation
+from . import blaming, campaign, exploration, judging, screening, search, themes, throughput, validation
 from .figure import Figure
 
 BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "throughput": throughput.figures,
     "growth": throughput.growth,
     "judging": judging.figures,
+    "themes": themes.figures,
     "screening": screening.figures,
     "blaming": blaming.figures,
     "search": search.figures,
@@ -35,7 +36,7 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "agreement": validation.agreement,
 }
 
-_NAMED = ("tlc", "validation", "agreement", "campaign-growth", "campaign-broken")
+_NAMED = ("themes", "tlc", "validation", "agreement", "campaign-growth", "campaign-broken")
 """What runs only if it is named: some need TLC (`partq spec setup`), and all take their time."""
 
 _USUAL = [name for name in BENCHMARKS if name not in _NAMED]

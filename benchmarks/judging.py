@@ -6,7 +6,7 @@ reference conforms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import cycle, islice
 from statistics import median
 from time import thread_time
@@ -17,6 +17,8 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.themes import THEMES
+from partq.conformance.workload.weights import Weights
 
 from .figure import Figure
 
@@ -76,13 +78,15 @@ def _figure(bar: _Bar) -> Figure:
 def _histories(bar: _Bar) -> Iterator[History]:
     for profile in bar.profiles:
         yield from islice(
-            (one for one in _drawn(profile, bar.lengths) if len(one) in bar.records), bar.histories
+            (one for one in drawn(profile, bar.lengths) if len(one) in bar.records), bar.histories
         )
 
 
-def _drawn(profile: str, lengths: range) -> Iterator[History]:
+def drawn(profile: str, lengths: range, themes: Mapping[str, Weights] = THEMES) -> Iterator[History]:
+    """Histories of the reference, of programs with these numbers of phrases in turn."""
     broker = open_broker("reference")
     broker.profile = profile
     lacks = broker.lacks()
     for number, length in enumerate(cycle(lengths)):
-        yield run(broker, generate(profile, trace_seed(SEED, number), length=length, lacks=lacks))
+        seed = trace_seed(SEED, number)
+        yield run(broker, generate(profile, seed, length=length, lacks=lacks, themes=themes))
