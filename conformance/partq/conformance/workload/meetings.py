@@ -14,6 +14,14 @@ _MET: Final = (
     "transaction 4, complete 6, abandon 4, peek 6, advance 2, outage 2, front_end 1, kill 1"
 )
 
+_OTHERS: Final = (
+    "other_created 4, other_deleted 2, management_get 5, management_rest 4, management_repartition 1"
+)
+_QUOTAS: Final = {"max_partitioned_entities": 3, "max_entities": 5}
+_IN_SESSIONS: Final = (
+    "session_send 16, session_work 10, session_receive 4, session_hand_over 3, session_struck 3"
+)
+
 MEETINGS: Final = (
     Theme(
         "meetings",
@@ -53,6 +61,50 @@ MEETINGS: Final = (
         choices={"duplicate_detection": (True, True, False)},
         one_in=12,
     ),
+    Theme(
+        "meetings-beside-others",
+        rule="ENT-1",
+        weights=weighed(f"{_MET}, {_OTHERS}, send 20, receive 12, twice 4, a_window 2"),
+        wears=True,
+        settings={**_QUOTAS, "duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": (False, True)},
+        needs="create",
+        one_in=24,
+    ),
+    Theme(
+        "meetings-in-sessions-beside-others",
+        rule="ENT-1",
+        weights=weighed(f"{_MET}, {_OTHERS}, {_IN_SESSIONS}"),
+        wears=True,
+        settings={**_QUOTAS, "requires_session": True, "duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": (False, True)},
+        needs="create",
+        one_in=24,
+    ),
+    Theme(
+        "meetings-in-a-full-queue",
+        rule="ENT-6",
+        weights=weighed(
+            f"{_MET}, {_OTHERS}, capacity_heat 14, capacity_flood 6, send 8, receive 10, twice 6, "
+            "copies_scheduled 4, without_ids 4"
+        ),
+        wears=True,
+        settings={**_QUOTAS, "max_size": 4_000, "duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": (False, True)},
+        needs="create",
+        one_in=24,
+    ),
+    Theme(
+        "meetings-in-full-sessions",
+        rule="ENT-6",
+        weights=weighed(f"{_MET}, {_OTHERS}, {_IN_SESSIONS}, capacity_in_session 16, capacity_flood 1"),
+        wears=True,
+        settings={**_QUOTAS, "max_size": 4_000, "requires_session": True, "duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": (False, True)},
+        needs="create",
+        one_in=24,
+    ),
 )
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
-transactions, in a queue without sessions and in one with them; and sent without an ID."""
+transactions, in a queue without sessions and in one with them; and sent without an ID. Beside this other
+entities are created and deleted, and counts are read; and the queue has little room."""

@@ -19,9 +19,9 @@ _LOAD: Final = "x" * 24_000
 """Sixteen partitions have room for two of these."""
 
 
-def _large(draft: Draft, body: str, key: str | None) -> None:
+def _large(draft: Draft, body: str, key: str | None, session: str | None = None) -> None:
     draft.messages += 1
-    draft.add(draft.client(), "send", messages=(Message(f"m{draft.messages}", body, None, key),))
+    draft.add(draft.client(), "send", messages=(Message(f"m{draft.messages}", body, session, key),))
 
 
 def _flood(draft: Draft) -> None:
@@ -37,7 +37,18 @@ def _heat(draft: Draft) -> None:
         _large(draft, "x" * (1_300 + draft.source.below(3) * 600), key)
 
 
-PHRASES: Final[Phrases] = {"capacity_flood": _flood, "capacity_heat": _heat}
+def _heat_session(draft: Draft) -> None:
+    """Much of one session, up to what all partitions have room for."""
+    session = draft.key()
+    for _ in range(1 + draft.source.below(3)):
+        _large(draft, "x" * (1_300, 3_200, 24_000)[draft.source.below(3)], None, session)
+
+
+PHRASES: Final[Phrases] = {
+    "capacity_flood": _flood,
+    "capacity_heat": _heat,
+    "capacity_in_session": _heat_session,
+}
 
 THEME: Final = Theme(
     "capacity",

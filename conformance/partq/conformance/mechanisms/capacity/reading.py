@@ -1,13 +1,15 @@
 """Capacity in a history: how much the entity holds, and what exercises the rule.
 
-What certainly is there was sent outside of a transaction, accepted before, neither scheduled nor mortal, and
-never received; so it has a least size, and all that was ever asked for a most.
+What certainly is there was sent outside of a transaction, accepted before, neither scheduled nor mortal, no
+possible duplicate, and never received; so it has a least size, and all that was ever asked for a most. Of a
+topic nothing certainly is there, as that depends on rules, and each subscription may count a copy.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -19,11 +21,18 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import Outcome
+from partq.model.operations import CONNECTION_LOST, OPS, Outcome
 from partq.model.profiles import Entity
 from partq.model.sizes import least_of, most_of
 
 _SENDS: Final = frozenset({"send", "send_batch"})
+
+_FREES: Final = frozenset(
+    name
+    for name, op in OPS.items()
+    if op.fault or op.cuts or op.link or ("session_id" in op.args and not op.delivers)
+)
+"""What may end a lock before its time: a fault, the end of a connection, and what is asked of a session."""
 
 
 class _Sums:
@@ -49,18 +58,38 @@ class _Kept(NamedTuple):
     until: int
 
 
-def _kept(entity: Entity, records: Records) -> Iterator[_Kept]:
+def _certain(entity: Entity, records: Records) -> Collection[str]:
+    """The IDs of the messages which, accepted, certainly are stored: none that another one was sent with."""
+    if entity.subscriptions:
+        return ()
+    sent = [message for record in records for message in record.args.get("messages", ())]
+    times = Counter(message.id for message in sent)
+    counts = entity.duplicate_detection
+    return {one.id for one in sent if not (counts and (one.without_id or times[one.id] > 1))}
+
+
+def _kept(entity: Entity, records: Records, certain: Collection[str]) -> Iterator[_Kept]:
+    """What of these messages certainly is there."""
     received = [(one.call, shown.id) for one in records if one.op in DELIVERS for shown in one.messages]
     first = {id: call for call, id in sorted(received, reverse=True)}
     unseen = [one.call for one in records if one.op in DELIVERS and one.outcome == Outcome.UNKNOWN]
     lost = min(unseen, default=FOREVER)
+    frees = [one.call for one in records if one.op in _FREES or one.error == CONNECTION_LOST]
     for record in records:
         if record.op in _SENDS and record.outcome == Outcome.OK and "txn" not in record.args:
-            worn = record.call + entity.lock_duration * entity.max_delivery_count
+            worn = _worn(entity, record.call, frees)
             for message in record.args["messages"]:
-                if message.ttl is None and message.scheduled_at is None:
+                if message.ttl is None and message.scheduled_at is None and message.id in certain:
                     until = min(first.get(message.id, FOREVER), lost, worn)
                     yield _Kept(least_of(message), returned(record), until)
+
+
+def _worn(entity: Entity, since: int, frees: Sequence[int]) -> int:
+    """When a message that was sent ``since`` may be a dead letter that nobody received, at the earliest: as
+    many of its locks as lead to that have ended, each by time or early."""
+    early = [since, *(at for at in frees if at >= since)]
+    left = enumerate(early[: entity.max_delivery_count + 1])
+    return min(max(at, since + entity.lock_duration * (entity.max_delivery_count - n)) for n, at in left)
 
 
 def _compared(header: Header, entity: Entity, records: Records) -> Records:
@@ -68,12 +97,14 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
     sends = [record for record in records if "messages" in record.args]
     if entity.max_size is None or any("ever" in record.args for record in sends):
         return records
-    kept = [*_kept(entity, records)]
+    certain = _certain(entity, records)
+    kept = [*_kept(entity, records, certain)]
     came, went = _Sums((one.since, one.size) for one in kept), _Sums((one.until, one.size) for one in kept)
-    ever = _Sums((one.call, _most(one)) for one in sends)
+    copies = 1 + max((len(one.subscriptions) for one in header.entities.values()), default=0)
+    ever = _Sums((one.call, copies * _most(one)) for one in sends)
 
     def weighed(record: Record) -> Record:
-        own = sum(map(least_of, record.args["messages"]))
+        own = sum(least_of(message) for message in record.args["messages"] if message.id in certain)
         there = max(0, came.before(record.call) - went.until(returned(record)))
         told = {"held": own + there, "ever": ever.until(returned(record))}
         return structs.replace(record, args={**record.args, **told})
@@ -98,7 +129,6 @@ USE: Final = Use(
     what="sizes of entities",
     matters=lambda record, end: False,
     chosen=lambda entity: entity.max_size is not None,
-    alone=True,
     compared=_compared,
 )
 
