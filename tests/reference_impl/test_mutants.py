@@ -142,6 +142,7 @@ NOT_YET = {
     "partition-key-alone-is-forwarded",
     "emptiest-partition-takes-all",
     "key-is-lost-after-the-first-hop",
+    "key-is-lost-where-nothing-is-partitioned",
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",

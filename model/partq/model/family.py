@@ -43,6 +43,7 @@ class Entity:
     "false", "FIELD=VALUE" with one of `CORRELATED`, or "sql:FILTER" (`filters`). A subscription's settings
     have itself alone.
     ``forward_to``: the queues through which all goes that is sent to it, in order; the last keeps it (FWD).
+    "NAME:1" has a single partition, or is not partitioned; any other has as many as the first.
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
     ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
     namespace that holds at first this entity alone (ENT-5); None: as usual, and it may hold others.
@@ -101,23 +102,30 @@ class Entity:
         named = all(type(name) is str and _NAME.fullmatch(name) for name in chain)
         if isinstance(given, str) or not named:
             raise InvalidEntity(f"forward_to must be names, without slashes and spaces: {self.forward_to!r}")
-        if len({name.casefold() for name in chain}) < len(chain):
-            raise InvalidEntity(f"forward_to must be different names: {self.forward_to!r}")
         object.__setattr__(self, "forward_to", chain)
+        if len({name.casefold() for name in self.chain}) < len(chain):
+            raise InvalidEntity(f"forward_to must be different names: {self.forward_to!r}")
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The names of the queues that it forwards to."""
+        return tuple(entry.removesuffix(_SINGLE) for entry in self.forward_to)
 
     @property
     def outlets(self) -> tuple[str, ...]:
         """From which entities what is sent to this one is received, by their words; none: from itself."""
-        far = (name + DEAD_LETTERS for name in self.forward_to[MOST_HOPS - 1 : -1][:1])
-        chain = (FORWARDS_TO + name for name in (*self.forward_to[-1:], *far))
+        far = (name + DEAD_LETTERS for name in self.chain[MOST_HOPS - 1 : -1][:1])
+        chain = (FORWARDS_TO + name for name in (*self.chain[-1:], *far))
         return (*(SUBSCRIPTION + name for name, _ in self.subscriptions), *chain)
 
     def outlet(self, word: str) -> Entity:
         """The settings of the one that is called so."""
         own = tuple(one for one in self.subscriptions if SUBSCRIPTION + one[0] == word)
-        for hops, name in enumerate(self.forward_to, start=1):
+        for hops, name in enumerate(self.chain, start=1):
             if FORWARDS_TO + name == word:
                 settings = {one.name: getattr(self, one.name) for one in fields(Entity)}
+                if self.forward_to[hops - 1] != name:
+                    settings["partitions"] = 1
                 return Destination(**settings | {"forward_to": self.forward_to[hops:]}, hops=hops)
         return replace(self, subscriptions=own, forward_to=())
 
@@ -162,6 +170,9 @@ CORRELATED: Final = ("id", "session_id", "partition_key")
 
 DEFAULT_RULE: Final = "$Default"
 """The name of the rule that a subscription has at first."""
+
+_SINGLE: Final = ":1"
+"""What tells of a queue in ``forward_to`` that it has a single partition."""
 
 _NAME: Final = re.compile(r"[^/\s]+")
 RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+|{SQL}.+", re.DOTALL)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from . import messages
 from .departures import in_force
 from .messages import KeyRule
-from .profiles import Entity, Profile, profile, requirements_of
+from .profiles import Destination, Entity, Profile, profile, requirements_of
 
 FOREVER: Final = 2**63
 """Later than any time."""
@@ -473,7 +473,8 @@ def initial(
     count = settings.partitions
     if not family.modelled:
         raise InvalidScope(f"{family.title} is not modelled")
-    if family.partitions and count not in family.partitions:
+    single = isinstance(settings, Destination) and count == 1  # it need not be partitioned
+    if family.partitions and count not in family.partitions and not single:
         allowed = ", ".join(map(str, family.partitions))
         raise InvalidScope(f"{family.title} has {allowed} partitions, not {count}")
     if names is not None and (len(names) > count or len(set(names)) < len(names)):

@@ -115,8 +115,9 @@ class Broker(Core):
         self.faults = parts.faults(self)
         self.issuer = self if topic is None else topic
         if config.forward_to:
-            alone = replace(config, forward_to=())
-            self.subscriptions = {name: Broker(alone, clock, parts, self) for name in config.forward_to}
+            self.subscriptions = {
+                name: Broker(own, clock, parts, self) for name, own in config.chain().items()
+            }
             for hops, (one, onward) in enumerate(pairwise((self, *self.subscriptions.values()))):
                 one.relay = parts.relay(one, onward, hops)
         if config.subscriptions:

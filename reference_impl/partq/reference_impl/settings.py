@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from .freedoms import Freedoms
@@ -63,7 +63,8 @@ class Config:
     ``requires_session``: every message belongs to a session.
     ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
     ``subscriptions``: (name, rule) of each; with some it is a topic.
-    ``forward_to``: the queues that pass on to each other what it is sent; the last one keeps it.
+    ``forward_to``: the queues that pass on to each other what it is sent; the last one keeps it. NAME:1 has a
+    single partition, and is not partitioned unless all queues are.
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
     ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace; None: the usual ones.
@@ -117,6 +118,14 @@ class Config:
             self.subscriptions = ()
         if not self.has("FWD-1"):
             self.forward_to = ()
+
+    def chain(self) -> dict[str, Config]:
+        """Of each queue that it forwards to the settings, by name."""
+        own = replace(self, forward_to=())
+        single = replace(own, partitions=1, partitioned=self.partitioned and self.has("ENT-3"))
+        return {
+            entry.removesuffix(":1"): single if entry.endswith(":1") else own for entry in self.forward_to
+        }
 
     def has(self, rule: str) -> bool:
         """Whether the queue has what that rule of the catalogue is about."""

@@ -82,7 +82,7 @@ class Header:
 
     def __post_init__(self) -> None:
         for name, entity in self.entities.items():
-            if name.casefold() in map(str.casefold, entity.forward_to):
+            if name.casefold() in map(str.casefold, entity.chain):
                 raise InvalidEntity(f"forward_to must not name the queue itself: {name!r}")
 
     @property

@@ -33,6 +33,12 @@ def key_is_lost_after_the_first_hop(self: Relay, content: Content) -> str | None
     return Relay.key_of(self, content) if self.hops == 0 else None
 
 
+@defect("FWD-1", "key_of", profile="azure-standard")
+def key_is_lost_where_nothing_is_partitioned(self: Relay, content: Content) -> str | None:
+    """A message that comes from a queue that is not partitioned goes to any partition."""
+    return Relay.key_of(self, content) if self.queue.config.partitioned else None
+
+
 @defect("FWD-2", "is_too_far", profile="azure-standard")
 def forwarded_without_end(self: Relay) -> bool:
     """A message is forwarded however often it was."""

@@ -19,7 +19,7 @@ THEME: Final = Theme(
         "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
         "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2"
     ),
-    choices={"forward_to": (("a",), ("a",), ("a", "b"), ("a", "b", "c", "d"), tuple("abcde"))},
+    choices={"forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde"))},
     needs=TOPICS,
     one_in=12,
 )
@@ -46,6 +46,16 @@ def _keys() -> Steps:
     yield _at("next", do.complete("c2", 0))
     yield _at("next", do.peek("c2", start="start"))
     yield from (_at("next", do.take("c2", 10)) for _ in range(4))
+
+
+@CASES.case("forward-through-one", PARTITIONED, "FWD-1", forward_to=("single:1", "last"))
+def _through_one() -> Steps:
+    """Behind a queue that is not partitioned equal keys come to one partition, too."""
+    for n, key in enumerate(("a", "b", "a", "c", "a", "b"), start=1):
+        yield do.send("c1", message(f"m{n}", key))
+    yield do.pass_time()
+    yield _at("last", do.peek("c2", start="start"))
+    yield from (_at("last", do.take("c2", 6)) for _ in range(4))
 
 
 @CASES.case("forward-too-far", PARTITIONED, "FWD-2", forward_to=("2nd", "3rd", "4th", "5th", "last"))

@@ -132,8 +132,8 @@ USE: Final = Use(
 
 
 def _keyed(facts: Facts) -> int:
-    """Each message with a key that was forwarded, and is shown with its partition."""
-    if not isinstance(facts.entity, Destination):
+    """Each message with a key that was forwarded, and is shown with its partition, one of several."""
+    if not isinstance(facts.entity, Destination) or facts.entity.partitions == 1:
         return 0
     seen = (one for many in (*facts.received.values(), *facts.peeked.values()) for one in many[:1])
     placed = {one.delivery.id for one in seen if one.partition is not None}
