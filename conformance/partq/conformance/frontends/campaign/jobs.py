@@ -6,8 +6,9 @@ The threads are daemons: what hangs does not hold the process up.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, as_completed, wait
+from contextlib import suppress
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -21,31 +22,24 @@ class Job(Generic[T]):
     """An action, begun."""
 
     def __init__(self, action: Callable[[], T]) -> None:
-        self._action = action
-        self._ended = threading.Event()
-        self._came: list[T] = []
-        self._error: Exception | None = None
-        threading.Thread(target=self._run, daemon=True).start()
+        self.future: Future[T] = Future()
+        threading.Thread(target=self._run, args=(action,), daemon=True).start()
 
     def ended(self, seconds: float) -> bool:
         """Whether it has ended, after waiting for at most that long."""
-        return self._ended.wait(seconds)
+        return bool(wait([self.future], seconds).done)
 
     def result(self) -> T:
         """What it answered, once it has ended. Raises what it raised."""
-        while not self._ended.wait(POLL):
+        while not self.ended(POLL):
             pass
-        if self._error is not None:
-            raise self._error
-        return self._came[0]
+        return self.future.result()
 
-    def _run(self) -> None:
+    def _run(self, action: Callable[[], T]) -> None:
         try:
-            self._came.append(self._action())
-        except Exception as error:
-            self._error = error
-        finally:
-            self._ended.set()
+            self.future.set_result(action())
+        except BaseException as error:
+            self.future.set_exception(error)
 
 
 def together(action: Callable[[str], T], names: Iterable[str]) -> dict[str, T]:
@@ -61,10 +55,6 @@ def together(action: Callable[[str], T], names: Iterable[str]) -> dict[str, T]:
 def as_ended(jobs: Iterable[Job[T]], seconds: float) -> Iterator[T]:
     """What each job answers, in the order in which they end, until so many seconds are over. Raises what one
     of them raised."""
-    left, end = list(jobs), time.monotonic() + seconds
-    while left and time.monotonic() < end:
-        ended = [job for job in left if job.ended(0)]
-        yield from (job.result() for job in ended)
-        left = [job for job in left if job not in ended]
-        if left:
-            left[0].ended(POLL)
+    with suppress(TimeoutError):
+        for ended in as_completed([job.future for job in jobs], seconds):
+            yield ended.result()

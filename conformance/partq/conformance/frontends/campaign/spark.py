@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -110,22 +109,16 @@ def wait_for_tasks(session: SparkSession) -> None:
         time.sleep(POLL)
 
 
-@dataclass(slots=True)
 class Tally:
     """What tasks report as they end, for display alone: one that is done again counts twice. ``failure``: why
     a chunk can't be done, or empty; ``lost``: the same of one whose broker was lost."""
 
-    session: SparkSession
-    traces: Accumulator[int] = field(init=False)
-    violations: Accumulator[int] = field(init=False)
-    failure: Accumulator[str] = field(init=False)
-    lost: Accumulator[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        context = self.session.sparkContext
-        self.traces, self.violations = context.accumulator(0), context.accumulator(0)
-        self.failure = context.accumulator("", _first_text())
-        self.lost = context.accumulator("", _first_text())
+    def __init__(self, session: SparkSession) -> None:
+        context = session.sparkContext
+        self.traces: Accumulator[int] = context.accumulator(0)
+        self.violations: Accumulator[int] = context.accumulator(0)
+        self.failure: Accumulator[str] = context.accumulator("", _first_text())
+        self.lost: Accumulator[str] = context.accumulator("", _first_text())
 
     def check(self) -> None:
         """Raises `CampaignError` where a chunk can't be done."""

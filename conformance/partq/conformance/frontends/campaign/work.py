@@ -333,12 +333,9 @@ def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, de
     faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in FAULTS) or (NO_FAULT,)
     for pair in product(outcomes, faults):
         for requirement, times in decision.exercised.items():
-            cell = coverage.get((requirement, *pair))
-            if cell is None:
-                coverage[requirement, *pair] = [1, times]
-            else:
-                cell[0] += 1
-                cell[1] += times
+            cell = coverage.setdefault((requirement, *pair), [0, 0])
+            cell[0] += 1
+            cell[1] += times
 
 
 def _combine(combinations: dict[Combination, list[int]], history: History) -> None:
