@@ -6,11 +6,11 @@ with; a mechanism may have a file of its own beside it. `checks` and `symbolic` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -99,6 +99,9 @@ class _Symbolic(_Entry, kw_only=True):
     length: int = 0
 
 
+E = TypeVar("E", bound=_Entry)
+
+
 class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     groups: dict[str, tuple[str, ...]] = {}
     switches: dict[str, dict[str, str]] = {}
@@ -110,39 +113,29 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
     """Every check by TLC, in order. Raises `InvalidManifest`, `InvalidFigures`."""
     manifest, figures = _read(file), read_figures().checks
-    entries, switches = _entries(file, manifest), _switches(manifest)
     return tuple(
         Check(
             name,
             one.question,
-            _configuration(file, entries, name, switches),
+            configuration,
             (one.violates and Expected.VIOLATES) or (one.reaches and Expected.REACHES) or Expected.HOLDS,
             one.violates or one.reaches,
             figures.get(name, Figures()),
             one.by_hand,
         )
-        for name, one in manifest.check.items()
+        for name, one, configuration in _configured(file, manifest, manifest.check)
     )
 
 
 def read_symbolic(file: Path = MANIFEST) -> tuple[Symbolic, ...]:
     """Every question for Apalache, in order. Raises `InvalidManifest`, `InvalidFigures`."""
     manifest, runs = _read(file), read_figures().apalache
-    entries, switches = _entries(file, manifest), _switches(manifest)
     for name, one in manifest.apalache.items():
         if (one.kind is Kind.BOUNDED) != bool(one.length):
             raise InvalidManifest(f"{file}: {name}: a length is given for all that is bounded")
     return tuple(
-        Symbolic(
-            name,
-            one.kind,
-            one.question,
-            _configuration(file, entries, name, switches),
-            one.expected,
-            one.length,
-            runs.get(name),
-        )
-        for name, one in manifest.apalache.items()
+        Symbolic(name, one.kind, one.question, configuration, one.expected, one.length, runs.get(name))
+        for name, one, configuration in _configured(file, manifest, manifest.apalache)
     )
 
 
@@ -156,18 +149,18 @@ def _entries(file: Path, manifest: _Manifest) -> Mapping[str, _Entry]:
     return entries
 
 
-def _switches(manifest: _Manifest) -> Mapping[str, Switch]:
-    return {name: Switch(**words) for name, words in manifest.switches.items()}
-
-
-def _configuration(
-    file: Path, entries: Mapping[str, _Entry], name: str, switches: Mapping[str, Switch]
-) -> Configuration:
-    """The configuration of an entry, of whose properties each can fail in it. Raises `InvalidManifest`."""
-    found = _differing(file, entries, name)
-    for broken, why in idle(found, switches):
-        raise InvalidManifest(f"{file}: {name}: {broken} can't fail in it: it is {why}")
-    return found
+def _configured(
+    file: Path, manifest: _Manifest, table: Mapping[str, E]
+) -> Iterator[tuple[str, E, Configuration]]:
+    """The entries of a table, each with its configuration, of whose properties each can fail in it. Raises
+    `InvalidManifest`."""
+    entries = _entries(file, manifest)
+    switches = {name: Switch(**words) for name, words in manifest.switches.items()}
+    for name, one in table.items():
+        found = _differing(file, entries, name)
+        for broken, why in idle(found, switches):
+            raise InvalidManifest(f"{file}: {name}: {broken} can't fail in it: it is {why}")
+        yield name, one, found
 
 
 def _differing(

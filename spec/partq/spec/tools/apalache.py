@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from partq.spec import MODULES
 
-from .toolbox import apalache
+from .toolbox import apalache, ran
 
 HEAP: Final = "-Xmx3g"
 """Java's heap, unless the user's ``JVM_ARGS`` says otherwise. Z3 takes its memory beside it."""
@@ -62,16 +62,7 @@ def run(words: Sequence[str], folder: Path, timeout: float | None = None, module
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        done = subprocess.run(
-            command(words, folder),
-            cwd=modules,
-            env=environment(folder),
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout,
-        )
+        done = ran(command(words, folder), cwd=modules, env=environment(folder), timeout=timeout)
     except subprocess.TimeoutExpired:
         return Answer(Outcome.ERROR, f"Apalache did not end within {timeout:g} s")
     return read_answer(done.returncode, done.stdout + done.stderr)

@@ -17,10 +17,8 @@ from typing import Final, NamedTuple
 from partq.spec import MODULES
 from partq.spec.tools.errors import SpecError
 
-from .toolbox import java, tlc_jar
+from .toolbox import java, ran, tlc_jar
 from .values import Function, read_state
-
-"""The folder of the specification."""
 
 HEAP: Final = "-Xmx2g"
 
@@ -154,15 +152,9 @@ def _said(
 ) -> str:
     """What TLC prints, run with these options. Raises `subprocess.TimeoutExpired`."""
     with tempfile.TemporaryDirectory(prefix="partq-tlc-") as folder:
-        done = subprocess.run(
-            [*_command(library, Path(folder), machine), *words, "-config", str(configuration), str(module)],
-            cwd=module.parent,
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout,
-        )
+        command = _command(library, Path(folder), machine)
+        asked = [*words, "-config", str(configuration), str(module)]
+        done = ran([*command, *asked], cwd=module.parent, timeout=timeout)
     return done.stdout + done.stderr
 
 

@@ -9,9 +9,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from partq.spec.tools.errors import SpecError
 
@@ -41,13 +42,27 @@ class ToolMissing(SpecError):
     """A program is not here; the message says in one line how to get it."""
 
 
+def ran(command: Sequence[str], **how: Any) -> subprocess.CompletedProcess[str]:
+    """The command, run to its end: what it printed, and its exit code. ``how``: as `subprocess.run`."""
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **how
+    )
+
+
 def java() -> str:
     """The path of Java. Raises `ToolMissing`."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    return _found(
+        "java", "JAVA_HOME", "Java", "install a Java runtime (Debian, Ubuntu: default-jre-headless)"
+    )
+
+
+def _found(program: str, variable: str, called: str, advice: str) -> str:
+    """The path of the program, in the folder that the variable names, or on PATH. Raises `ToolMissing`."""
+    home = os.environ.get(variable)
+    found = shutil.which(program, path=str(Path(home) / "bin")) if home else shutil.which(program)
     if found is None:
-        where = f" under JAVA_HOME={home}" if home else ""
-        raise ToolMissing(f"no Java{where}: install a Java runtime (Debian, Ubuntu: default-jre-headless)")
+        where = f" under {variable}={home}" if home else ""
+        raise ToolMissing(f"no {called}{where}: {advice}")
     return found
 
 
@@ -78,7 +93,7 @@ def fetch_tlc() -> Path:
     folder = target.parent / "incoming"
     folder.mkdir(parents=True, exist_ok=True)
     command = [maven, "-q", "-B", _COPY, f"-Dartifact={COORDINATES}", f"-DoutputDirectory={folder}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    done = ran(command)
     fetched = folder / target.name
     if done.returncode or not fetched.is_file():
         said = next((line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line), "")
@@ -92,15 +107,8 @@ def fetch_tlc() -> Path:
 
 def apalache() -> str:
     """The path of ``apalache-mc``. Raises `ToolMissing`."""
-    home = os.environ.get(APALACHE)
-    found = shutil.which("apalache-mc", path=str(Path(home) / "bin")) if home else shutil.which("apalache-mc")
-    if found is None:
-        where = f" under {APALACHE}={home}" if home else ""
-        raise ToolMissing(
-            f"no apalache-mc{where}: unpack a release of Apalache (0.57 runs on Java 17) and put its bin/ on "
-            f"PATH, or set {APALACHE}"
-        )
-    return found
+    advice = "unpack a release of Apalache (0.57 runs on Java 17) and put its bin/ on PATH"
+    return _found("apalache-mc", APALACHE, "apalache-mc", f"{advice}, or set {APALACHE}")
 
 
 def _cached() -> Path:
