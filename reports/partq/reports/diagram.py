@@ -189,9 +189,9 @@ class _Builder:
         self.records = records
         self.witness = witness
         self.family = known(history.header.profile)
-        self.places: dict[str, int] = {}
+        shown = [(one.id, self._shown(one)) for record in history.records for one in record.messages]
+        self.places = {id: place for id, place in reversed(shown) if place is not None}
         self.locks = locks_of(history.records)
-        self._learn()
         self.clients = sorted({r.proc for r in records if not r.is_env}, key=_naturally)
         self.partitions = tuple(sorted(self._partitions()))
         self.lifelines = self._lifelines()
@@ -209,7 +209,7 @@ class _Builder:
             tuple(Lifeline(kind, _TITLES.get(kind, "{}").format(name)) for kind, name in self.lifelines),
             tuple(self.rows),
             tuple(self.times),
-            tuple(self._activation(record) for record in self.records if self._is_activation(record)),
+            tuple(self._activation(record) for record in self.records if not record.is_env),
             tuple(links),
             tuple(self._bands()),
             tuple(mark for record in self.records for mark in self._marks(record)),
@@ -220,41 +220,24 @@ class _Builder:
 
     # --- what is known of partitions ------------------------------------------------------------
 
-    def _learn(self) -> None:
-        for record in self.history.records:
-            for delivery in record.messages:
-                place = self._shown(delivery)
-                if place is not None:
-                    self.places.setdefault(delivery.id, place)
-
     def _shown(self, delivery: Delivery) -> int | None:
         return delivery.partition if self.family is None else self.family.partition_of(delivery)
 
     def _partitions(self) -> set[int]:
         """Those that the drawn records speak of."""
-        found: set[int] = set()
-        for record in self.records:
-            if record.is_env and type(record.args.get("partition")) is int:
-                found.add(record.args["partition"])
-            found.update(self._touched(record))
-        return found
+        named = (one.args.get("partition") for one in self.records if one.is_env)
+        touched = (place for record in self.records for place in self._touched(record))
+        return {place for place in (*named, *touched) if type(place) is int}
 
-    def _touched(self, record: Record) -> Iterator[int]:
-        for delivery in record.messages:
-            place = self._shown(delivery)
-            if place is not None:
-                yield place
+    def _touched(self, record: Record) -> Iterator[int | None]:
+        yield from map(self._shown, record.messages)
         if record.op in SENDS:
-            yield from (self.places[m.id] for m in record.args["messages"] if m.id in self.places)
-        for lock in locks_in(record.args):
-            place = self._shown(self.locks[lock]) if lock in self.locks else None
-            if place is not None:
-                yield place
+            yield from (self.places.get(message.id) for message in record.args["messages"])
+        yield from (self._shown(self.locks[lock]) for lock in locks_in(record.args) if lock in self.locks)
 
     def _lifelines(self) -> dict[tuple[str, str | int], int]:
-        names: list[tuple[str, str | int]] = []
-        if any(record.is_env and record.op not in _ELSEWHERE for record in self.records):
-            names.append((ENV, ENV))
+        env = any(record.is_env and record.op not in _ELSEWHERE for record in self.records)
+        names: list[tuple[str, str | int]] = [(ENV, ENV)] if env else []
         names += [("client", client) for client in self.clients]
         names += [("partition", place) for place in self.partitions]
         return {name: index for index, name in enumerate(names)}
@@ -265,29 +248,27 @@ class _Builder:
     # --- time -----------------------------------------------------------------------------------
 
     def _lay_rows(self) -> None:
-        shown = {record.i for record in self.records}
-        moments = sorted(self._moments(), key=lambda m: (m[0], m[1]))
-        skipped = self._skipped(shown)
-        for time, _, record, is_call in moments:
-            if is_call:
-                self._note_left_out(skipped.get(record.i, 0))
-                kind = "call" if self._is_activation(record) else "instant"
-                self.begun[record.i] = self._row("gap" if record.op in _ACROSS else kind, time)
-                if record.op in _ACROSS:
-                    drained = "drained: received and peeked until nothing is left"
-                    passed = f"{time_text(record.args['by'])} pass" if record.op == "advance" else drained
-                    self.time_breaks.append(TimeBreak(self.begun[record.i], passed))
-                if not self._is_activation(record):
-                    self.ended[record.i] = self.begun[record.i]
-            else:
+        skipped = self._skipped({record.i for record in self.records})
+        for time, _, record, is_call in sorted(self._moments(), key=lambda moment: moment[:2]):
+            if not is_call:
                 self.ended[record.i] = self._row("return", time)
-        self._note_left_out(skipped.get(-1, 0))
+                continue
+            self._note_left_out(skipped.get(record.i, 0))
+            kind = "gap" if record.op in _ACROSS else "instant" if record.is_env else "call"
+            begun = self.begun[record.i] = self._row(kind, time)
+            if record.op in _ACROSS:
+                drained = "drained: received and peeked until nothing is left"
+                passed = f"{time_text(record.args['by'])} pass" if record.op == "advance" else drained
+                self.time_breaks.append(TimeBreak(begun, passed))
+            if record.is_env:
+                self.ended[record.i] = begun
+        self._note_left_out(skipped[-1])
 
     def _moments(self) -> Iterator[tuple[int, int, Record, bool]]:
         """Calls and returns. At one instant a return stands before other calls, an own call before it."""
         for order, record in enumerate(self.records):
             yield record.call, 3 * order + 1, record, True
-            if record.ret is not None and self._is_activation(record):
+            if record.ret is not None and not record.is_env:
                 yield record.ret, 3 * order + (2 if record.ret == record.call else 0), record, False
 
     def _skipped(self, shown: set[int]) -> dict[int, int]:
@@ -311,9 +292,6 @@ class _Builder:
         self.rows.append(kind)
         self.times.append(None if time is None else time - self.origin)
         return len(self.rows) - 1
-
-    def _is_activation(self, record: Record) -> bool:
-        return not record.is_env
 
     # --- what is drawn --------------------------------------------------------------------------
 

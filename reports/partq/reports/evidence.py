@@ -28,6 +28,7 @@ from .timescale import elapsed, passes
 from .wording import SENDS, describe, locks_of
 
 T = TypeVar("T", str, tuple[str, str])
+L = TypeVar("L")
 
 _FAULTS: Final = ("none", "partition_down", "frontend_lost", "broker_kill", "connection_lost")
 MOST_LANES: Final = 6
@@ -288,11 +289,7 @@ def histograms(spread: Iterable[Spread], order: Sequence[tuple[str, str]]) -> tu
         broker = row.broker if len(order) <= MOST_LANES else ""
         counts = lanes.setdefault((broker, row.profile), {}).setdefault(row.rank, [0, 0])
         counts[0 if row.keyed else 1] += row.messages
-    several = len({broker for broker, _ in lanes}) > 1
-    return tuple(
-        _histogram(f"{broker} · {profile}" if several else profile, lanes[broker, profile])
-        for broker, profile in _ordered(lanes, order)
-    )
+    return tuple(_histogram(title, counts) for title, counts in _titled(lanes, order))
 
 
 def _histogram(title: str, counts: Mapping[int, Sequence[int]]) -> HistogramView:
@@ -320,14 +317,7 @@ def heat_maps(cells: Sequence[Cell], order: Sequence[tuple[str, str]]) -> tuple[
     whole = _heat("everything", cells, True)
     if len(lanes) > MOST_LANES:
         return (whole,)
-    several = len({broker for broker, _ in lanes}) > 1
-    return (
-        whole,
-        *(
-            _heat(f"{broker} · {profile}" if several else profile, lanes[broker, profile], False)
-            for broker, profile in _ordered(lanes, order)
-        ),
-    )
+    return (whole, *(_heat(title, mine, False) for title, mine in _titled(lanes, order)))
 
 
 def _heat(title: str, cells: Sequence[Cell], open: bool) -> HeatView:
@@ -363,6 +353,13 @@ def _heat_cell(
     return HeatCell(
         heat, compact(total[1]), f"{where}: {count(total[1])} times in {plural(total[0], 'trace')}"
     )
+
+
+def _titled(lanes: Mapping[tuple[str, str], L], order: Sequence[tuple[str, str]]) -> Iterator[tuple[str, L]]:
+    """What there is of each broker and profile, in that order, under its title."""
+    several = len({broker for broker, _ in lanes}) > 1
+    for broker, profile in _ordered(lanes, order):
+        yield f"{broker} · {profile}" if several else profile, lanes[broker, profile]
 
 
 def _ordered(found: Iterable[T], order: Sequence[T]) -> tuple[T, ...]:

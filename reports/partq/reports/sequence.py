@@ -10,7 +10,7 @@ of them: lines lead from each moment on it to the rows of that moment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import accumulate
 from typing import Final
 
 from markupsafe import Markup
@@ -65,8 +65,8 @@ def sequence_svg(diagram: Diagram, title: str) -> Markup:
 class _Drawing:
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
-        self.tops = list(_tops(diagram.rows))
-        self.bottom = _TOP + sum(_HEIGHT[kind] for kind in diagram.rows) + 10
+        *self.tops, end = accumulate((_HEIGHT[kind] for kind in diagram.rows), initial=_TOP)
+        self.bottom = end + 10
         self.height = self.bottom + _FOOT
         scale = time_scale(diagram.times, max(2, self.bottom // _TICK))
         self.gutter = _Gutter(scale) if scale else None
@@ -261,11 +261,3 @@ def _stretched(widths: list[int], room: int) -> list[int]:
     """Wider lanes where few leave room for it, in pixels."""
     factor = min(_STRETCH, max(1.0, room / max(1, sum(widths))))
     return [int(width * factor) for width in widths]
-
-
-def _tops(rows: tuple[str, ...]) -> Iterator[int]:
-    """Where each row begins, in pixels."""
-    y = _TOP
-    for kind in rows:
-        yield y
-        y += _HEIGHT[kind]

@@ -7,10 +7,10 @@ control characters and marks that turn the direction of writing around.
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
 
 from markupsafe import Markup
+from rich.cells import cell_len, set_cell_size
 
 _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 _NO_TEXT: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "�")
@@ -37,27 +37,14 @@ def breakable(name: str) -> Markup:
 
 
 def columns(text: str) -> int:
-    """How many columns of a fixed-width font the text takes."""
-    return sum(_columns(letter) for letter in text)
-
-
-def _columns(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    """How many columns of a fixed-width font the text takes, made harmless."""
+    return cell_len(visible(text))
 
 
 def shortened(text: str, room: int) -> str:
-    """The text, cut with an ellipsis so that it takes at most ``room`` columns."""
-    if columns(text) <= room:
-        return text
-    used, kept = 1, []
-    for letter in text:
-        used += _columns(letter)
-        if used > room:
-            break
-        kept.append(letter)
-    return "".join(kept).rstrip() + "…"
+    """The text, made harmless, cut with an ellipsis so that it takes at most ``room`` columns."""
+    text = visible(text)
+    return text if cell_len(text) <= room else set_cell_size(text, room - 1).rstrip() + "…"
 
 
 def count(number: float) -> str:
