@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
+from math import inf
 from random import Random
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from msgspec import structs
 
 from partq.conformance.history import History, Record
 from partq.model.delivery.norm import DELETE
-from partq.model.messages import Delivery, effective_key
+from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, profile
 from partq.model.state import COUNTER_BITS
@@ -69,6 +70,17 @@ class Plot:
         messages.insert(len(messages) if k is None else k, shown)
         self.change(n, messages=tuple(messages))
 
+    def exchange(self, one: Place, two: Place) -> None:
+        """Each of the two where the other was shown, under the lock that was given there."""
+        a, b = self.at(one), self.at(two)
+        self.show(one, **b._replace(lock=a.lock, locked_until=a.locked_until)._asdict())
+        self.show(two, **a._replace(lock=b.lock, locked_until=b.locked_until)._asdict())
+
+    def number(self, id: str, seq: int | None) -> None:
+        """Show the message under that number wherever it is shown."""
+        for place in self.places(id):
+            self.show(place, seq=seq)
+
     def drop(self, id: str) -> None:
         """Nobody is shown the message any more, nor settles it."""
         held = {self.at(place).lock for place in self.received[id]}
@@ -88,20 +100,29 @@ class Plot:
     def places(self, id: str) -> list[Place]:
         return [*self.received[id], *self.peeked[id]]
 
-    def room(self, after: int) -> Iterator[int]:
-        """Receives without locks that began after that record had returned and could have shown more."""
+    def room(self, after: int, before: float = inf) -> Iterator[int]:
+        """Receives without locks that began after that record had returned, returned before that time, and
+        could have shown more."""
         end = self.records[after].ret or 0
         for n in range(after + 1, min(after + 200, len(self.records))):
             record = self.records[n]
             deletes = record.op == "receive" and record.args.get("mode") == DELETE
-            if deletes and record.outcome == Outcome.OK and record.call > end:
+            if deletes and record.outcome == Outcome.OK and record.call > end and (record.ret or 0) < before:
                 if len(record.messages) < record.args.get("max", 1):
                     yield n
 
+    def also(self, shown: Delivery, rooms: Iterable[int]) -> Iterator[Site]:
+        """Show it, without a lock, in the first of these receives, too, if there is one."""
+        bare = shown._replace(lock=None, locked_until=None)
+        return (partial(self.add, n, bare) for n in islice(rooms, 1))
 
-Sites = Iterable[Callable[[], object]]
-Kind = Callable[[Plot], Sites]
-KINDS: Final[dict[str, Kind]] = {}
+    def of(self, *operations: str) -> Iterator[tuple[int, Record]]:
+        """The records of these operations, by their places."""
+        return ((n, record) for n, record in enumerate(self.records) if record.op in operations)
+
+
+Site = Callable[[], object]
+Kind = Callable[[Plot], Iterable[Site]]
 
 
 def plant(history: History, kind: str, random: Random) -> History | None:
@@ -115,18 +136,19 @@ def plant(history: History, kind: str, random: Random) -> History | None:
     return plot.history()
 
 
-def _kind(name: str) -> Callable[[Kind], Kind]:
-    def register(kind: Kind) -> Kind:
-        KINDS[name] = kind
-        return kind
-
-    return register
+# --- messages, and where they are shown ---------------------------------------------------------------
 
 
 def _once(plot: Plot) -> Iterator[tuple[str, Place]]:
     """The messages that were received exactly once, and where."""
     once = ((id, places[0]) for id, places in plot.received.items() if len(places) == 1)
-    yield from ((id, place) for id, place in once if id in plot.sent)
+    return ((id, place) for id, place in once if id in plot.sent)
+
+
+def _sent(plot: Plot, id: str) -> Message:
+    """The message as it was sent."""
+    sent: Sequence[Message] = plot.records[plot.sent[id]].args["messages"]
+    return next(one for one in sent if one.id == id)
 
 
 def _domain(plot: Plot, id: str) -> object:
@@ -135,24 +157,11 @@ def _domain(plot: Plot, id: str) -> object:
     seqs = [shown.seq for shown in map(plot.at, plot.places(id)) if shown.seq is not None]
     if seqs:
         return seqs[0] >> COUNTER_BITS
-    sent = plot.records[plot.sent[id]].args["messages"]
-    message = next(one for one in sent if one.id == id)
-    return effective_key(message, profile(plot.header.profile).key_rule)
+    return effective_key(_sent(plot, id), profile(plot.header.profile).key_rule)
 
 
-@_kind("order: two first deliveries exchanged")
-def _(plot: Plot) -> Sites:
+def _disordered(plot: Plot) -> Iterator[Site]:
     last: dict[object, Place] = {}
-
-    def exchange(one: Place, two: Place) -> Callable[[], None]:
-        def edit() -> None:
-            a, b = plot.at(one), plot.at(two)
-            kept = ("lock", "locked_until")
-            plot.show(one, **{**b._asdict(), **{name: getattr(a, name) for name in kept}})
-            plot.show(two, **{**a._asdict(), **{name: getattr(b, name) for name in kept}})
-
-        return edit
-
     for id, place in _once(plot):
         domain = _domain(plot, id)
         if domain is None:
@@ -160,124 +169,80 @@ def _(plot: Plot) -> Sites:
         before, sent = last.get(domain), plot.records[plot.sent[id]]
         earlier = plot.records[before[0]] if before else plot.records[0]
         if before and (sent.ret or 0) < earlier.call and (earlier.ret or 0) < plot.records[place[0]].call:
-            yield exchange(before, place)
+            yield partial(plot.exchange, before, place)
         last[domain] = place
 
 
-@_kind("lost: never shown to anybody")
-def _(plot: Plot) -> Sites:
-    yield from (partial(plot.drop, id) for id, _ in _once(plot))
-
-
-@_kind("a completed message delivered again")
-def _(plot: Plot) -> Sites:
+def _delivered_again(plot: Plot) -> Iterator[Site]:
     for id, n in plot.gone.items():
-        for room in plot.room(n):
-            shown = plot.at(plot.received[id][-1])._replace(lock=None, locked_until=None)
-            yield partial(plot.add, room, shown)
-            break
+        yield from plot.also(plot.at(plot.received[id][-1]), plot.room(n))
 
 
-@_kind("delivered while somebody holds its lock")
-def _(plot: Plot) -> Sites:
+def _delivered_meanwhile(plot: Plot) -> Iterator[Site]:
     for id, n in plot.gone.items():
         place = plot.received[id][-1]
-        for room in plot.room(place[0]):
-            if (plot.records[room].ret or 0) < plot.records[n].call:
-                shown = plot.at(place)._replace(lock=None, locked_until=None)
-                yield partial(plot.add, room, shown)
-                break
+        yield from plot.also(plot.at(place), plot.room(place[0], plot.records[n].call))
 
 
-@_kind("a settlement accepted that was refused")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        if record.op in ("complete", "abandon", "renew_lock") and record.error == "lock_lost":
-            yield partial(plot.change, n, outcome=Outcome.OK, error=None)
+def _shown_too_soon(plot: Plot) -> Iterator[Site]:
+    for id, place in _once(plot):
+        sent = plot.sent[id]
+        yield from plot.also(plot.at(place), plot.room(max(0, sent - 20), plot.records[sent].call))
 
 
-@_kind("a settlement refused that was good")
-def _(plot: Plot) -> Sites:
-    for n in set(plot.gone.values()):
-        if plot.records[n].op == "complete":
-            yield partial(plot.change, n, outcome=Outcome.ERROR, error="lock_lost")
+def _lost_at_last(plot: Plot) -> Iterator[Site]:
+    for id, places in plot.received.items():
+        if len(places) > 1:
+            n, _ = places[-1]
+            left = tuple(one for one in plot.records[n].messages if one.id != id)
+            yield partial(plot.change, n, messages=left)
 
 
-def _shown(change: Callable[[Plot, Delivery], dict[str, Any] | None]) -> Kind:
-    """A kind that changes how one delivery is shown."""
+def _shown(change: Callable[[Delivery], dict[str, Any] | None]) -> Kind:
+    """A kind that changes how the first delivery of a message is shown; None: not of that one."""
 
-    def kind(plot: Plot) -> Sites:
-        for places in plot.received.values():
-            fields = change(plot, plot.at(places[0]))
-            if fields is not None:
-                yield partial(plot.show, places[0], **fields)
+    def kind(plot: Plot) -> Iterator[Site]:
+        for place, *_ in plot.received.values():
+            if (fields := change(plot.at(place))) is not None:
+                yield partial(plot.show, place, **fields)
 
     return kind
 
 
 def _moved(field: str, by: int) -> Kind:
-    def change(plot: Plot, shown: Delivery) -> dict[str, Any] | None:
+    def change(shown: Delivery) -> dict[str, Any] | None:
         value = getattr(shown, field)
         return None if value is None else {field: value + by}
 
     return _shown(change)
 
 
-_kind("another body")(_shown(lambda plot, shown: {"body": "other"}))
-_kind("a property nobody sent")(
-    _shown(lambda plot, shown: {"properties": (*(shown.properties or ()), ("x", "y"))})
-)
-_kind("a message nobody sent")(_shown(lambda plot, shown: {"id": "alien"}))
-_kind("a count too high")(_moved("delivery_count", 1))
-_kind("a lock that ends a minute late")(_moved("locked_until", 60 * SECOND))
-_kind("enqueued a minute early")(_moved("enqueued_at", -60 * SECOND))
-_kind("another partition's name")(_moved("partition", 1))
-_kind("marked though never delivered")(
-    _shown(lambda plot, shown: {"redelivered": True} if shown.redelivered is False else None)
-)
+# --- numbers and partitions -----------------------------------------------------------------------------
 
 
-def _numbered(plot: Plot, id: str, seq: int | None) -> None:
-    for place in plot.places(id):
-        plot.show(place, seq=seq)
-
-
-@_kind("a number used twice")
-def _(plot: Plot) -> Sites:
-    for before, (id, _) in _successive(plot):
-        yield partial(_numbered, plot, id, plot.at(before).seq)
-
-
-@_kind("two numbers exchanged")
-def _(plot: Plot) -> Sites:
-    for before, (id, place) in _successive(plot):
-        one, seqs = plot.at(before).id, (plot.at(before).seq, plot.at(place).seq)
-
-        def edit(one: str = one, two: str = id, seqs: tuple[Any, Any] = seqs) -> None:
-            _numbered(plot, one, seqs[1])
-            _numbered(plot, two, seqs[0])
-
-        yield edit
-
-
-def _successive(plot: Plot) -> Iterator[tuple[Place, tuple[str, Place]]]:
-    """A message, and where the one before it in its partition was received, whose send had returned when it
-    was sent."""
-    last: dict[int, tuple[str, Place]] = {}
+def _successive(plot: Plot) -> Iterator[tuple[Delivery, Delivery]]:
+    """Two messages that follow each other in a partition, where the send of the first had returned when the
+    second was sent."""
+    last: dict[int, Delivery] = {}
     for id, place in _once(plot):
-        seq = plot.at(place).seq
-        if seq is None:
+        shown = plot.at(place)
+        if shown.seq is None:
             continue
-        before = last.get(seq >> COUNTER_BITS)
-        if before:
-            sends = plot.records[plot.sent[before[0]]], plot.records[plot.sent[id]]
-            if (sends[0].ret or 0) < sends[1].call:
-                yield before[1], (id, place)
-        last[seq >> COUNTER_BITS] = id, place
+        before = last.get(shown.seq >> COUNTER_BITS)
+        if before and (plot.records[plot.sent[before.id]].ret or 0) < plot.records[plot.sent[id]].call:
+            yield before, shown
+        last[shown.seq >> COUNTER_BITS] = shown
 
 
-@_kind("another number when shown again")
-def _(plot: Plot) -> Sites:
+def _numbers_exchanged(plot: Plot) -> Iterator[Site]:
+    def exchange(one: Delivery, two: Delivery) -> None:
+        plot.number(one.id, two.seq)
+        plot.number(two.id, one.seq)
+
+    return (partial(exchange, *two) for two in _successive(plot))
+
+
+def _another_number(plot: Plot) -> Iterator[Site]:
     for id in plot.received:
         places = plot.places(id)
         seq = plot.at(places[-1]).seq
@@ -285,48 +250,79 @@ def _(plot: Plot) -> Sites:
             yield partial(plot.show, places[-1], seq=seq + 1)
 
 
-@_kind("a key in another partition")
-def _(plot: Plot) -> Sites:
-    for id, _ in _once(plot):
-        message = next(one for one in plot.records[plot.sent[id]].args["messages"] if one.id == id)
-        seq = plot.at(plot.received[id][0]).seq
+def _key_astray(plot: Plot) -> Iterator[Site]:
+    for id, place in _once(plot):
+        message, seq = _sent(plot, id), plot.at(place).seq
         if (message.session_id or message.partition_key) and seq is not None and seq >> COUNTER_BITS:
-            yield partial(_numbered, plot, id, seq ^ (3 << COUNTER_BITS))
+            yield partial(plot.number, id, seq ^ (3 << COUNTER_BITS))
 
 
-def _peeks(plot: Plot, least: int) -> Iterator[int]:
-    for n, record in enumerate(plot.records):
-        if record.op == "peek" and len(record.messages) >= least:
-            yield n
+# --- answers --------------------------------------------------------------------------------------------
 
 
-@_kind("a peek that skips")
-def _(plot: Plot) -> Sites:
-    for n in _peeks(plot, 3):
-        shown = plot.records[n].messages
-        yield partial(plot.change, n, messages=(shown[0], *shown[2:]))
+def _answers(plot: Plot, op: str, least: int = 1) -> Iterator[tuple[int, Record]]:
+    """The records of that operation that show so many messages at least."""
+    return ((n, record) for n, record in plot.of(op) if len(record.messages) >= least)
 
 
-@_kind("a peek out of order")
-def _(plot: Plot) -> Sites:
-    for n in _peeks(plot, 2):
-        shown = plot.records[n].messages
-        turned = (*shown[:-2], shown[-1], shown[-2])
-        yield partial(plot.change, n, messages=turned)
+def _peek_skips(plot: Plot) -> Iterator[Site]:
+    for n, record in _answers(plot, "peek", 3):
+        first, _, *others = record.messages
+        yield partial(plot.change, n, messages=(first, *others))
 
 
-@_kind("a peek that shows what is gone")
-def _(plot: Plot) -> Sites:
+def _peek_out_of_order(plot: Plot) -> Iterator[Site]:
+    for n, record in _answers(plot, "peek", 2):
+        *others, one, two = record.messages
+        yield partial(plot.change, n, messages=(*others, two, one))
+
+
+def _peek_of_what_is_gone(plot: Plot) -> Iterator[Site]:
     gone = sorted((n, id) for id, n in plot.gone.items())
-    for n in _peeks(plot, 2):
-        first, second = plot.records[n].messages[:2]
+    for n, record in _answers(plot, "peek", 2):
+        first, second = record.messages[:2]
         for by, id in reversed(gone):
             shown = plot.at(plot.received[id][-1])
             between = shown.seq is not None and (first.seq or 0) < shown.seq < (second.seq or 0)
-            if by < n and (plot.records[by].ret or 0) < plot.records[n].call and between:
+            if by < n and (plot.records[by].ret or 0) < record.call and between:
                 bare = shown._replace(lock=None, locked_until=None)
                 yield partial(plot.add, n, bare, 1)
                 break
+
+
+def _twice_in_one_answer(plot: Plot) -> Iterator[Site]:
+    for n, record in _answers(plot, "receive"):
+        if len(record.messages) < record.args.get("max", 1):
+            shown = record.messages[-1]
+            again = shown if shown.lock is None else shown._replace(lock=f"{shown.lock}-again")
+            yield partial(plot.add, n, again)
+
+
+def _answer_turned_round(plot: Plot) -> Iterator[Site]:
+    for n, record in plot.of("receive"):
+        ordered = [domain for one in record.messages if (domain := _domain(plot, one.id)) is not None]
+        if len(set(ordered)) < len(ordered):
+            yield partial(plot.change, n, messages=record.messages[::-1])
+
+
+def _answer_to_another(plot: Plot) -> Iterator[Site]:
+    def exchange(one: int, two: int) -> None:
+        shown = plot.records[one].messages
+        plot.change(one, messages=plot.records[two].messages)
+        plot.change(two, messages=shown)
+
+    for (one, a), (two, b) in pairwise(_answers(plot, "receive")):
+        if a.proc != b.proc and "flow" in a.args and "flow" in b.args:
+            yield partial(exchange, one, two)
+
+
+def _refused_yet_stored(plot: Plot) -> Iterator[Site]:
+    for id, n in plot.sent.items():
+        if plot.records[n].op == "send" and "txn" not in plot.records[n].args and plot.received[id]:
+            yield partial(plot.change, n, outcome=Outcome.ERROR, error="invalid_operation", messages=())
+
+
+# --- transactions and assignments -----------------------------------------------------------------------
 
 
 def _ended(plot: Plot, how: str) -> Iterator[tuple[int, Sequence[str]]]:
@@ -340,117 +336,80 @@ def _ended(plot: Plot, how: str) -> Iterator[tuple[int, Sequence[str]]]:
                 yield n, sent[txn]
 
 
-@_kind("half a transaction")
-def _(plot: Plot) -> Sites:
+def _half_a_transaction(plot: Plot) -> Iterator[Site]:
     for _, ids in _ended(plot, "commit"):
         if len(ids) > 1 and all(plot.received[id] for id in ids):
             yield partial(plot.drop, ids[0])
 
 
-@_kind("a message of a transaction that was rolled back")
-def _(plot: Plot) -> Sites:
+def _rolled_back_yet_shown(plot: Plot) -> Iterator[Site]:
     for n, ids in _ended(plot, "rollback"):
-        for room in plot.room(n):
-            yield partial(plot.add, room, Delivery(ids[0]))
-            break
+        yield from plot.also(Delivery(ids[0]), plot.room(n))
 
 
-@_kind("twice in one answer")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        if record.op == "receive" and record.messages and len(record.messages) < record.args.get("max", 1):
-            shown = record.messages[-1]
-            again = shown if shown.lock is None else shown._replace(lock=f"{shown.lock}-again")
-            yield partial(plot.add, n, again)
+def _told_to_another(plot: Plot) -> Iterator[Site]:
+    for (n, one), (_, two) in pairwise(plot.of("assignment")):
+        if one.args["flow"] != two.args["flow"]:
+            yield partial(plot.change, n, args={**one.args, "flow": two.args["flow"]})
 
 
-@_kind("more than were asked for")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        if record.op == "receive" and len(record.messages) > 1:
-            args = {**record.args, "max": len(record.messages) - 1}
-            yield partial(plot.change, n, args=args)
-
-
-@_kind("a send refused, and yet stored")
-def _(plot: Plot) -> Sites:
-    for id, n in plot.sent.items():
-        if plot.records[n].op == "send" and "txn" not in plot.records[n].args and plot.received[id]:
-            yield partial(plot.change, n, outcome=Outcome.ERROR, error="invalid_operation", messages=())
-
-
-@_kind("an answer given to another client")
-def _(plot: Plot) -> Sites:
-    receives = [n for n, record in enumerate(plot.records) if record.op == "receive" and record.messages]
-    for one, two in pairwise(receives):
-        a, b = plot.records[one], plot.records[two]
-        if a.proc != b.proc and "flow" in a.args and "flow" in b.args:
-
-            def edit(one: int = one, two: int = two, a: Record = a, b: Record = b) -> None:
-                plot.change(one, messages=b.messages)
-                plot.change(two, messages=a.messages)
-
-            yield edit
-
-
-@_kind("an answer turned round")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        shown = record.messages if record.op == "receive" else ()
-        ordered = [domain for one in shown if (domain := _domain(plot, one.id)) is not None]
-        if len(set(ordered)) < len(ordered):
-            yield partial(plot.change, n, messages=record.messages[::-1])
-
-
-@_kind("shown before it was sent")
-def _(plot: Plot) -> Sites:
-    for id, place in _once(plot):
-        call = plot.records[plot.sent[id]].call
-        for room in plot.room(max(0, plot.sent[id] - 20)):
-            if (plot.records[room].ret or 0) < call:
-                shown = plot.at(place)._replace(lock=None, locked_until=None)
-                yield partial(plot.add, room, shown)
-                break
-
-
-@_kind("lost once it was given back")
-def _(plot: Plot) -> Sites:
-    for id, places in plot.received.items():
-        if len(places) > 1:
-
-            def edit(id: str = id, last: int = places[-1][0]) -> None:
-                plot.change(last, messages=tuple(one for one in plot.records[last].messages if one.id != id))
-
-            yield edit
-
-
-@_kind("a redelivery that is not marked")
-def _(plot: Plot) -> Sites:
-    for places in plot.received.values():
-        if len(places) > 1 and plot.at(places[-1]).redelivered:
-            yield partial(plot.show, places[-1], redelivered=False)
-
-
-@_kind("an assignment that is not told")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        if record.op == "assignment":
-            yield partial(plot.records.pop, n)
-
-
-@_kind("an assignment told to another flow")
-def _(plot: Plot) -> Sites:
-    told = [n for n, record in enumerate(plot.records) if record.op == "assignment"]
-    for one, two in pairwise(told):
-        a, b = plot.records[one].args, plot.records[two].args
-        if a["flow"] != b["flow"]:
-            args = {**a, "flow": b["flow"]}
-            yield partial(plot.change, one, args=args)
-
-
-@_kind("an assignment of another partition")
-def _(plot: Plot) -> Sites:
-    for n, record in enumerate(plot.records):
-        if record.op == "assignment":
-            args = {**record.args, "partition": record.args["partition"] ^ 1}
-            yield partial(plot.change, n, args=args)
+KINDS: Final[dict[str, Kind]] = {
+    "order: two first deliveries exchanged": _disordered,
+    "lost: never shown to anybody": lambda plot: (partial(plot.drop, id) for id, _ in _once(plot)),
+    "a completed message delivered again": _delivered_again,
+    "delivered while somebody holds its lock": _delivered_meanwhile,
+    "a settlement accepted that was refused": lambda plot: (
+        partial(plot.change, n, outcome=Outcome.OK, error=None)
+        for n, record in plot.of("complete", "abandon", "renew_lock")
+        if record.error == "lock_lost"
+    ),
+    "a settlement refused that was good": lambda plot: (
+        partial(plot.change, n, outcome=Outcome.ERROR, error="lock_lost")
+        for n in set(plot.gone.values())
+        if plot.records[n].op == "complete"
+    ),
+    "another body": _shown(lambda shown: {"body": "other"}),
+    "a property nobody sent": _shown(lambda shown: {"properties": (*(shown.properties or ()), ("x", "y"))}),
+    "a message nobody sent": _shown(lambda shown: {"id": "alien"}),
+    "a count too high": _moved("delivery_count", 1),
+    "a lock that ends a minute late": _moved("locked_until", 60 * SECOND),
+    "enqueued a minute early": _moved("enqueued_at", -60 * SECOND),
+    "another partition's name": _moved("partition", 1),
+    "marked though never delivered": _shown(
+        lambda shown: {"redelivered": True} if shown.redelivered is False else None
+    ),
+    "a number used twice": lambda plot: (
+        partial(plot.number, two.id, one.seq) for one, two in _successive(plot)
+    ),
+    "two numbers exchanged": _numbers_exchanged,
+    "another number when shown again": _another_number,
+    "a key in another partition": _key_astray,
+    "a peek that skips": _peek_skips,
+    "a peek out of order": _peek_out_of_order,
+    "a peek that shows what is gone": _peek_of_what_is_gone,
+    "half a transaction": _half_a_transaction,
+    "a message of a transaction that was rolled back": _rolled_back_yet_shown,
+    "twice in one answer": _twice_in_one_answer,
+    "more than were asked for": lambda plot: (
+        partial(plot.change, n, args={**record.args, "max": len(record.messages) - 1})
+        for n, record in _answers(plot, "receive", 2)
+    ),
+    "a send refused, and yet stored": _refused_yet_stored,
+    "an answer given to another client": _answer_to_another,
+    "an answer turned round": _answer_turned_round,
+    "shown before it was sent": _shown_too_soon,
+    "lost once it was given back": _lost_at_last,
+    "a redelivery that is not marked": lambda plot: (
+        partial(plot.show, places[-1], redelivered=False)
+        for places in plot.received.values()
+        if len(places) > 1 and plot.at(places[-1]).redelivered
+    ),
+    "an assignment that is not told": lambda plot: (
+        partial(plot.records.pop, n) for n, _ in plot.of("assignment")
+    ),
+    "an assignment told to another flow": _told_to_another,
+    "an assignment of another partition": lambda plot: (
+        partial(plot.change, n, args={**record.args, "partition": record.args["partition"] ^ 1})
+        for n, record in plot.of("assignment")
+    ),
+}

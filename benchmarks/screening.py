@@ -51,14 +51,9 @@ class Screened(NamedTuple):
     unbound: bool = False
 
     @property
-    def suspected(self) -> bool:
-        """Whether a screen says that a rule is violated, or one of several."""
-        return _suspected(self.inspection)
-
-    @property
     def missed(self) -> bool:
         """Whether the judge rejects what passes all screens."""
-        return self.judged is Judged.REJECTED and not self.suspected and not self.unbound
+        return self.judged is Judged.REJECTED and not self.inspection.broken and not self.unbound
 
     @property
     def false_alarm(self) -> bool:
@@ -99,15 +94,11 @@ def screenings(profile: str, count: int, first: int = 0) -> Iterator[Screened]:
     unbinding = frozenset(clauses.covered()) - requirements_of(profile)
     for history in histories(profile, count, first):
         judged, inspection = judge(history, TIME_LIMIT, nodes=NODES).status, inspect(history)
-        unbound = judged is Judged.REJECTED and not _suspected(inspection)
+        unbound = judged is Judged.REJECTED and not inspection.broken
         if unbound:
             again = judge(history, TIME_LIMIT, waived=unbinding, nodes=NODES)
             unbound = again.status is Judged.ACCEPTED
         yield Screened(history, judged, inspection, unbound)
-
-
-def _suspected(inspection: Inspection) -> bool:
-    return bool(inspection.findings or inspection.candidates)
 
 
 def histories(profile: str, count: int, first: int = 0) -> Iterator[History]:

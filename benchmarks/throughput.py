@@ -6,7 +6,7 @@ Times are the process's own (CPU), as nothing here waits: what else the machine 
 from __future__ import annotations
 
 import math
-from statistics import median
+from statistics import linear_regression, median
 from time import process_time
 
 from partq.conformance.adapters.reference import Reference
@@ -93,11 +93,5 @@ def _checked(size: int, seed: int) -> tuple[int, float]:
 
 def _growth(run: list[tuple[int, float]]) -> float:
     """The exponent of n in time / log n."""
-    return _slope([math.log(n) for n, _ in run], [math.log(t / math.log(n)) for n, t in run])
-
-
-def _slope(x: list[float], y: list[float]) -> float:
-    """The least-squares slope of y over x."""
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    above = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return above / sum((a - mean_x) ** 2 for a in x)
+    x, y = [math.log(n) for n, _ in run], [math.log(t / math.log(n)) for n, t in run]
+    return linear_regression(x, y).slope

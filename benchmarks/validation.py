@@ -96,12 +96,12 @@ def figures() -> list[Figure]:
     followed, following = _timed(lambda: _validated([case.history for case in cases]))
     events = sum(len(case.history) for case in cases)
     ratio = following / judging
-    decided = sum(status is not Judged.UNKNOWN for status in judged)
+    decided = sum(status is not Judged.UNKNOWN for status in judged), sum(one.decided for one in followed)
     return [
         Figure(
             "judge / TLC, events a second of the processor",
             f"{events / judging:,.0f} / {events / following:,.0f} = {ratio:,.0f} x on {len(cases)} histories "
-            f"of {events / len(cases):.0f} records; decided {decided} / {sum(map(_decided, followed))}",
+            f"of {events / len(cases):.0f} records; decided {decided[0]} / {decided[1]}",
             f"{FASTER:g} x",
             ratio,
             ratio >= FASTER,
@@ -119,10 +119,6 @@ def _timed(action: Callable[[], T]) -> tuple[T, float]:
 def _children() -> float:
     times = os.times()
     return times.children_user + times.children_system
-
-
-def _decided(found: Validated) -> bool:
-    return found.decided
 
 
 # Histories
@@ -192,7 +188,7 @@ def _agreement(profile: str) -> Figure:
         said = _said(case, answer)
         table["edited" if case.edit else "recorded", *said] += 1
         both += str(Judged.UNKNOWN) not in said
-        if not _decided(answer):
+        if not answer.decided:
             reasons["a limit of states" if answer.reason.startswith("more than") else answer.reason] += 1
         if said[2] == "DISAGREE":
             wrong += 1
@@ -218,7 +214,7 @@ def _agreement(profile: str) -> Figure:
 def _said(case: Case, answer: Validated) -> tuple[str, str, str]:
     """What the judge and TLC say, and how it fits together: not at all, or but for times. The judge is not
     asked what TLC does not decide."""
-    if not _decided(answer):
+    if not answer.decided:
         return "not asked", str(answer.status), ""
     judged = judge(case.history, SECONDS).status
     words = str(judged), str(answer.status)

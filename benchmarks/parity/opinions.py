@@ -49,7 +49,7 @@ def opinions_of(history: History) -> Opinions:
     they leave open -> those of which one is violated. ``judge``: its status. Of what it rejects, ``blame``:
     the candidates in order; ``level``, ``pairs`` and ``undecided`` as `Blame` has them."""
     seen = inspect(history)
-    said = judge_any(history, TIME_LIMIT, _nodes(history))
+    said = judge_any(history, TIME_LIMIT, NODES + EACH * len(history))
     opinions: Opinions = {
         "exercised": seen.exercised,
         "found": {cause: count for causes in seen.found.values() for cause, count in causes.items()},
@@ -87,10 +87,6 @@ def _flat(opinions: Opinions) -> dict[str, object]:
             else {field: said}
         )
     return flat
-
-
-def _nodes(history: History) -> int:
-    return NODES + EACH * len(history)
 
 
 def _blamed(history: History, said: AtLength) -> Blame:
