@@ -3,20 +3,23 @@ functions make them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partq.conformance.evaluation.finding_text import finding_text
-from partq.conformance.frontends.api import page, tables
+from partq.conformance.frontends.api import tables
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import (
+    NOT_IN_QUESTION,
     NOTHING_JUDGED,
     Besides,
     Done,
     Exit,
     Finding,
     Judging,
+    Status,
     Verdict,
     Verdicts,
     ambiguities,
@@ -25,6 +28,7 @@ from partq.conformance.verdict import (
     merge,
     verdicts_document,
 )
+from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
     import pandas
@@ -187,8 +191,38 @@ class Result:
         return f"{self.broker}: {self.conclusion}"
 
     def _repr_html_(self) -> str:
-        found = [
-            (one.finding.heading, f"{one.profile}, {one.where}", str(one).partition("\n")[2])
-            for one in self.findings
-        ]
-        return page.html(self.broker, self.conclusion, self.verdicts, found)
+        """The conclusion, what was found, and rules × profiles, folded. What a broker or file says is
+        escaped."""
+        return "".join(
+            [
+                f"<p><b>{escape(self.broker)}</b><br>{escape(self.conclusion)}</p>",
+                *(
+                    f"<details open><summary><b>{escape(one.finding.heading)}</b> "
+                    f"({escape(one.profile)}, {escape(one.where)})</summary>"
+                    f"<pre>{escape(str(one).partition(chr(10))[2])}</pre></details>"
+                    for one in self.findings
+                ),
+                "<details><summary>All rules that apply</summary><table><thead><tr><th>Rule</th><th></th>",
+                *(f"<th>{escape(profile)}</th>" for profile in self.verdicts),
+                "</tr></thead><tbody>",
+                *_rows(self.verdicts),
+                "</tbody></table></details>",
+            ]
+        )
+
+
+COLOURS: Final = {Status.VIOLATED: "#b00020", Status.UNKNOWN: "#8a6d00", Status.PASS: "#1b6e33"}
+
+
+def _rows(verdicts: Mapping[str, Verdicts]) -> Iterator[str]:
+    for id, rule in catalogue().items():
+        row = [result[id] for result in verdicts.values() if id in result]
+        if all(verdict.status in NOT_IN_QUESTION for verdict in row):
+            continue
+        yield f"<tr><td>{id}</td><td>{escape(rule.title)}</td>"
+        for verdict in row:
+            colour = COLOURS.get(verdict.status, "inherit")
+            times = f" {verdict.exercised:,}×" if verdict.exercised else ""
+            tip = escape(verdict.reason)
+            yield f'<td style="color:{colour}" title="{tip}">{verdict.status.words}{times}</td>'
+        yield "</tr>"
