@@ -201,7 +201,7 @@ COVERED = {
     *(f"RCV-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
     *(f"PEEK-{n}" for n in range(1, 8)),
     *(f"TXN-{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9, 10)),
-    *(f"REB-{n}" for n in (*range(1, 17), 18)),
+    *(f"REB-{n}" for n in range(1, 19)),
     *(f"ORD-{n}" for n in range(1, 4)),
     *(f"SCH-{n}" for n in range(1, 7)),
     *(f"DUP-{n}" for n in (1, 2)),

@@ -819,6 +819,33 @@ def cancel_handoffs(world: World) -> Steps[bool]:
     return "paused" not in states(world)
 
 
+@scene(flows=True, partitions=2)
+def untold_deletion(world: World) -> Steps[bool]:
+    yield from bound(world, "f")
+    before = len(world.told)
+    yield from world.update(partitions=1)
+    return len(world.told) == before
+
+
+@scene(flows=True, partitions=2)
+def scale_at_once(world: World) -> Steps[bool]:
+    yield from bound(world, "f")
+    yield from world.update(partitions=3)
+    yield from world.sleep(SECOND)
+    return states(world)[-1] == "ready"
+
+
+@scene(flows=True, partitions=2)
+def settle_deleted(world: World) -> Steps[bool]:
+    yield from bound(world, "f")
+    yield from keyed(world, "a", index=1)
+    lock = only((yield from world.receive(proc="f", flow="f"))).lock
+    yield from world.update(partitions=1)
+    kind = outcome((yield from world.settle("complete", lock, proc="f")))
+    assert kind in ("ok", "lock_lost")
+    return kind == "ok"
+
+
 @scene(flows=True, lateness=SECOND)
 def late_timers(world: World) -> Steps[bool]:
     yield from bound(world, "f")

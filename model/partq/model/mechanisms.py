@@ -30,6 +30,7 @@ MECHANISMS: Final = (
     "sessions",
     "rebalancing",
     "resuming",
+    "scaling",
     "faults",
     "domains",
     "admission",

@@ -299,6 +299,7 @@ class Flows(NamedTuple):
     former: tuple[tuple[int, str], ...] = ()
     gone: tuple[str, ...] = ()
     alone: str = ""
+    scaled: bool = False
 
 
 _PINNING: Final = frozenset({"ROUTE-1", "ROUTE-2"})
@@ -402,7 +403,8 @@ class State(NamedTuple):
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
     they are still there or not, where a mechanism asks for it. ``sessions``: sorted. ``session_states``:
     (session, state) of those that have one, sorted. ``rules``: (name, filter) of a subscription's, sorted;
-    None: as its settings say. ``others``: the entities that were created beside this one, sorted."""
+    None: as its settings say. ``others``: the entities that were created beside this one, sorted.
+    ``deleted``: the tokens of locks on what was deleted with its partition."""
 
     cfg: Config
     now: int
@@ -422,6 +424,7 @@ class State(NamedTuple):
     session_states: tuple[tuple[str, str], ...] = ()
     rules: tuple[tuple[str, str], ...] | None = None
     others: tuple[Other, ...] = ()
+    deleted: tuple[str, ...] = ()
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: for deviations to ask, not the norm."""
@@ -463,7 +466,7 @@ def initial(
 ) -> State:
     """The empty entity. ``names``: what the partitions that a history shows are called; the others stay
     anonymous and interchangeable. None: they are called 0, 1, …. ``waived``: requirements not
-    enforced. ``options``: switches of `Config`.
+    enforced. ``options``: switches of `Config`; ``most``: how many partitions it may come to have.
 
     Raises `InvalidScope` for more names than partitions (SEQ-2), a name twice, a partition count that the
     profile does not allow, or a family that is not modelled; `UnknownProfile`.
@@ -477,11 +480,12 @@ def initial(
     if family.partitions and count not in family.partitions and not single:
         allowed = ", ".join(map(str, family.partitions))
         raise InvalidScope(f"{family.title} has {allowed} partitions, not {count}")
-    if names is not None and (len(names) > count or len(set(names)) < len(names)):
+    most = options.pop("most", count)
+    if names is not None and (len(names) > most or len(set(names)) < len(names)):
         if waived.isdisjoint({"SEQ-2", "SEQ-5"}):
-            raise InvalidScope(f"{count} partitions cannot be called {names}")
-        names = tuple(dict.fromkeys(names))[:count]
-    known = tuple(range(count)) if names is None else names + tuple(range(-1, len(names) - count - 1, -1))
+            raise InvalidScope(f"{most} partitions cannot be called {names}")
+        names = tuple(dict.fromkeys(names))[:most]
+    known = tuple(range(most)) if names is None else names + tuple(range(-1, len(names) - most - 1, -1))
     known *= 2 if options.get("subqueue") else 1
     options.setdefault("symmetric", names is not None and not family.flows)
     cfg = _config(profile_name, settings, known, tuple(sorted(options.items())), waived)
@@ -511,7 +515,7 @@ def up(state: State) -> list[int]:
 
 def range_of(state: State, entity: str = "") -> range:
     """The positions of an entity's partitions; of its dead-letter queue's for any word."""
-    count = state.cfg.entity.partitions
+    count = state.cfg.entity.partitions if state.cfg.subqueue else len(state.parts)
     return range(count, len(state.parts)) if entity else range(count)
 
 

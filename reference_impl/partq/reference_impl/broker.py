@@ -31,6 +31,7 @@ from .namespaces import Namespace
 from .network import Connection
 from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
+from .scaling import Scaling
 from .scheduling import Timetable
 from .sessions import SessionLocks, SessionStates
 from .settings import SECOND, Config, Domains, Shown
@@ -57,6 +58,7 @@ class Parts:
     front_end: type[FrontEnd] = FrontEnd
     flow_end: type[FlowEnd] = FlowEnd
     assignments: type[Assignments] = Assignments
+    scaling: type[Scaling] = Scaling
     connection: type[Connection] = Connection
     faults: type[Faults] = Faults
     timetable: type[Timetable] = Timetable
@@ -89,6 +91,7 @@ class Broker(Core):
         parts = Parts() if parts is None else parts
         locks: dict[str, Stored] = {} if topic is None else topic.locks
         rules = _rules(config, parts)
+        self._parts = parts
         partitions = [
             _partition(config, parts, index, locks, rules, clock) for index in range(config.partitions)
         ]
@@ -101,14 +104,7 @@ class Broker(Core):
         self.library = parts.library(clock)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
         for partition in partitions:
-            partition.dead_letters_late = taken(self.free.dead_letter_late, clock.random)
-            partition.timetable = self.timetable if config.has("SCH-1") else None
-            partition.lifetimes = self.lifetimes if config.has("RCV-15") else None
-            if config.requires_session:
-                partition.session_states = parts.session_states()
-            if config.duplicate_detection:
-                key_of, window = rules.key_of if config.partitioned else None, config.duplicate_window
-                partition.memory = parts.memory(partition, window, clock, self.free, key_of)
+            self._equip(partition)
         self.dead_letters = [self._beside(partition, parts) for partition in partitions]
         self._connection: Callable[[str, Clock, int], Connection] = parts.connection
         self.front_ends = self._front_ends(parts)
@@ -129,6 +125,24 @@ class Broker(Core):
             for _, rule in config.subscriptions:
                 self.copies.check(rule)
 
+    def _equip(self, partition: Partition) -> None:
+        config, parts = self.config, self._parts
+        partition.dead_letters_late = taken(self.free.dead_letter_late, self.clock.random)
+        partition.timetable = self.timetable if config.has("SCH-1") else None
+        partition.lifetimes = self.lifetimes if config.has("RCV-15") else None
+        if config.requires_session:
+            partition.session_states = parts.session_states()
+        if config.duplicate_detection:
+            key_of, window = self.rules.key_of if config.partitioned else None, config.duplicate_window
+            partition.memory = parts.memory(partition, window, self.clock, self.free, key_of)
+
+    def _further(self, index: int) -> Partition:
+        """One more partition."""
+        partition = _partition(self.config, self._parts, index, self.locks, self.rules, self.clock)
+        self._equip(partition)
+        self._beside(partition, self._parts)
+        return partition
+
     def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
         store = _store(self.config, parts, partition.name)
         partition.dead_letters = beside = parts.dead_letters(
@@ -148,7 +162,7 @@ class Broker(Core):
         calls = config.tell, self.ring
         assignments = parts.assignments(self.partitions, self.clock, *timing, *calls)
         assignments.free, assignments.lateness = config.freedoms, config.lateness
-        return [parts.flow_end(self, assignments)]
+        return [parts.flow_end(self, assignments, parts.scaling(self, assignments, self._further))]
 
     def connect(self, proc: str) -> Connection:
         """A new client's connection, to one of the front ends."""

@@ -7,7 +7,7 @@ loses the partition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .clock import HOP, Steps
@@ -17,6 +17,7 @@ from .flows import READY, Assignments, Flow, Seat
 from .freedoms import taken
 from .frontend import FrontEnd
 from .network import Connection
+from .scaling import Scaling
 from .sending import Send
 from .settling import Settlement
 from .store import Content, Stored
@@ -26,9 +27,10 @@ from .transactions import Transaction
 class FlowEnd(FrontEnd):
     """The one front end of a queue with flows."""
 
-    def __init__(self, broker: Core, assignments: Assignments) -> None:
+    def __init__(self, broker: Core, assignments: Assignments, scaling: Scaling) -> None:
         super().__init__(broker, 0)
         self.assignments = assignments
+        self.scaling = scaling
 
     def forget(self) -> None:
         super().forget()
@@ -97,6 +99,14 @@ class FlowEnd(FrontEnd):
             self.assignments.lose(self.flow(connection, name))
         yield HOP
 
+    def update(self, connection: Connection, settings: Mapping[str, Any]) -> Steps[None]:
+        """Change settings of the queue."""
+        yield HOP
+        self.broker.check_has("REB-17")
+        self.broker.check_alive()
+        self.scaling.update(settings)
+        yield HOP
+
     def parted(self, connection: Connection) -> None:
         """A client has disconnected: the broker treats its flows as unbound."""
         self.assignments.part(connection.proc)
@@ -158,7 +168,7 @@ class FlowEnd(FrontEnd):
     def settle_locks(self, asked: Settlement) -> Steps[None]:
         """Acknowledge all these messages, or give all of them back, or do nothing."""
         yield HOP
-        tokens = tuple(dict.fromkeys(asked.tokens))
+        tokens = tuple(token for token in dict.fromkeys(asked.tokens) if not self.scaling.forgives(token))
         seats = [self.seat_of(asked.connection, token) for token in tokens]
         for seat, token in zip(seats, tokens, strict=True):
             self.acknowledge(asked.action, seat, token)

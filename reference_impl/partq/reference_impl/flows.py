@@ -235,6 +235,29 @@ class Assignments:
         """The delay in ns of a timer or report that may be late."""
         return int(self.lateness * self.clock.random()) if self.lateness and self.takes(freedom) else 0
 
+    # Other partitions.
+
+    def furnish(self, partition: Partition) -> None:
+        """A partition was added; the next rebalance gives it a flow."""
+        self.seats.append(Seat(partition))
+
+    def vacate(self, seat: Seat) -> None:
+        """A partition was deleted, with what its flow had not acknowledged."""
+        seat.unacked.clear()
+        if self.takes(self.free.untold_deletion):
+            seat.flow = None
+        self.set_state(seat, UNASSIGNED)
+        seat.flow = seat.heir = None
+
+    def scaled(self) -> None:
+        """There are more partitions or fewer: rebalance, at once or after the delay."""
+        self.lone = None
+        if self.takes(self.free.scale_at_once):
+            self.rebalancing = True
+            self.time_delay(0)
+        else:
+            self.start_delay()
+
     # Rebalancing.
 
     def start_delay(self) -> None:
@@ -243,10 +266,11 @@ class Assignments:
             self.rebalancing = True
             self.time_delay()
 
-    def time_delay(self) -> None:
+    def time_delay(self, delay: int | None = None) -> None:
         """Start the delay; one before it no longer counts."""
         self.delays += 1
-        self.clock.spawn(self._rebalance_later(self.delay, self.age, self.delays))
+        wait = self.delay if delay is None else delay
+        self.clock.spawn(self._rebalance_later(wait, self.age, self.delays))
 
     def _rebalance_later(self, delay: int, age: int, delays: int) -> Steps[None]:
         yield self.clock.now + delay + self.late(self.free.late_timers)
@@ -286,8 +310,8 @@ class Assignments:
         shares = {flow: share + (rank < larger) for rank, flow in enumerate(flows)}
         for flow in flows:
             spare += kept[flow][shares[flow] :]
-        for flow in flows:
-            flow.standby = False
+        for flow in self.flows:
+            flow.standby = flow not in flows
         hungry = [flow for flow in flows for _ in range(shares[flow] - len(kept[flow]))]
         dealt = dict(zip(self.shuffled(spare), hungry, strict=True))
         return {seat: flow for seat, flow in dealt.items() if seat.future is not flow}

@@ -260,6 +260,15 @@ class Freedoms:
     late_events: float = often(0.7)
     """REB-13: what happens to assignments is told late, within `Config.lateness`, and in order."""
 
+    untold_deletion: float = later(0.5)
+    """REB-17, REB-13: nothing tells that a flow has lost a partition that is deleted."""
+
+    scale_at_once: float = later(0.3)
+    """REB-17: the rebalance after the number of partitions has changed does not wait for the delay."""
+
+    settle_deleted: float = later(0.5)
+    """REB-17: a settlement of what was deleted with its partition is accepted. (Else: its lock is lost.)"""
+
     @classmethod
     def none(cls) -> Freedoms:
         """The plain broker, which makes use of none."""

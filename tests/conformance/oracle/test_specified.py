@@ -35,6 +35,7 @@ UNSPECIFIED = {
     "namespaces",
     "capacity",
     "resuming",
+    "scaling",
     *(theme.name for theme in MEETINGS),
 }
 RABBITMQ = sorted((Path(__file__).parent / "rabbitmq").glob("*.ndjson"))

@@ -169,8 +169,9 @@ class Client:
 
     def update(self, *, settings: Mapping[str, Any] | None = None) -> None:
         """Change these settings of the queue, and no others: ``partitions``, their number, or
-        ``partitioned``, true or false. Programs ask only for what such a queue has to refuse, by any
-        error."""
+        ``partitioned``, true or false. Of a queue with partitions that cannot be changed programs ask only
+        for what it has to refuse, by any error; of others for another number, which they have when this
+        returns."""
         raise Rejected("unsupported")
 
     def create(self, *, settings: Mapping[str, Any] | None = None) -> Created | None:

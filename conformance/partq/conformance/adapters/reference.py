@@ -269,6 +269,11 @@ class DurableReference(Reference):
     """The same, each partition's messages in a file, which is all that a started broker knows of them. The
     files go with the broker."""
 
+    def lacks(self) -> frozenset[str]:
+        """What the profile's family does not have; with flows the partitions, and their files, stay."""
+        flows = profile(self.profile or DEFAULT_PROFILE).flows
+        return super().lacks() | ({"update"} if flows else frozenset())
+
     without = frozenset({TOPICS, "create", "delete"})
 
     def build(self, config: Config, clock: Simulation) -> Impl:

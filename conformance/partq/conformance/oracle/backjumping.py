@@ -146,8 +146,13 @@ def _of_send(state: State, effect: Effect, horizon: int, held: Mapping[str, str]
     if txn is not None and transaction(state, txn) is None:
         return lambda state: transaction(state, txn)
     shown = {position(state.cfg, name_of(hint)) for hint in effect.observed.messages}
-    places = sorted(p for p in shown if p is not None) or range(len(state.parts))
-    return lambda state: (tuple(state.parts[p][:3] for p in places), state.burnt, state.keys, state.down)
+    places = sorted(p for p in shown if p is not None)
+    return lambda state: (
+        tuple(part[:3] for p, part in enumerate(state.parts) if not places or p in places),
+        state.burnt,
+        state.keys,
+        state.down,
+    )
 
 
 def _of_settlement(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
@@ -169,7 +174,11 @@ def _of_flows(state: State, effect: Effect, horizon: int, held: Mapping[str, str
     p = position(state.cfg, effect.action.partition)
     if p is None:
         return lambda state: state.flows
-    return lambda state: (state.flows, tuple((entry.id, entry.status) for entry in state.parts[p].log))
+    here = slice(p, p + 1)
+    return lambda state: (
+        state.flows,
+        tuple((entry.id, entry.status) for part in state.parts[here] for entry in part.log),
+    )
 
 
 def _stored(state: State) -> set[str]:

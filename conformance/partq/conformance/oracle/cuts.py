@@ -31,6 +31,7 @@ from partq.conformance.oracle.roles import (
     REMOVES,
     SETTLES,
     SHOWS,
+    UPDATES,
 )
 from partq.conformance.oracle.strikes import Faults, Takings
 from partq.model.messages import Delivery, effective_key
@@ -81,6 +82,7 @@ class Cuts:
         self.faults = Faults(self.records)
         self.unknown = Takings(self.records)
         self.always: list[int] = []
+        self.updates: list[int] = []
         self.committed: dict[str, int] = {}
         self.rolled_back: dict[str, int] = {}
         self.counted: dict[str, int] = {}
@@ -102,6 +104,8 @@ class Cuts:
                 self.txn_of.setdefault(id, []).append(txn)
 
     def _index(self, n: int, record: Record) -> None:
+        if record.op == UPDATES:
+            self.updates.append(n)
         if record.op == DRAINED:
             self.always.append(n)
         for message in record.args.get("messages", ()):
@@ -202,7 +206,7 @@ class Cuts:
         if gone == FOREVER and self.unknown.after(told) > LEFT_OPEN:
             gone, last, always = told, told, ()
         unknown = self.unknown.between(first, gone, self._takings(ids))
-        places |= {*always, *self._faults(first, last, ids), *unknown}
+        places |= {*always, *self.updates, *self._faults(first, last, ids), *unknown}
         kept = (self._part(self.records[n], ids, txns) for n in sorted(places))
         return History(self.header, tuple(record for record in kept if record is not None))
 

@@ -33,7 +33,8 @@ FAILED: Final = 2
 class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
-    is never shown, the positions to be tried, the likely one first; empty for any other. ``events``: of each
+    is never shown, the positions to be tried, the likely one first, in a hasty search no other; empty for any
+    other effect. ``events``: of each
     partition the assignment events, in the order of their instants; ``unordered``: the partitions for which
     that need not be their order. ``forgetful``: the kills after which no flow from before them is heard of
     again. ``likely``: what may be left out, and most likely happened. ``handoff``: how long one may last,
@@ -121,8 +122,10 @@ class Known:
     ) -> Guidance:
         """The guidance by these estimates and with flows by these places, for a hasty search or another."""
         orderings, places = self.orderings, self.homes
+        if hasty:
+            places = tuple(some[:1] for some in places)
         if self.clues is not None:
-            places = tuple(self._places(effect, self.clues, chosen) for effect in self.effects)
+            places = tuple(self._places(effect, self.clues, chosen, hasty) for effect in self.effects)
             orderings = [*self._by_delivery(self.clues, chosen), *orderings]
         instants = reconciled(self.effects, estimates, orderings)
         unordered = frozenset[int]() if hasty else self.unordered
@@ -139,12 +142,15 @@ class Known:
             self.held,
         )
 
-    def _places(self, effect: Effect, clues: Clues, chosen: Mapping[str, int]) -> tuple[int, ...]:
+    def _places(
+        self, effect: Effect, clues: Clues, chosen: Mapping[str, int], hasty: bool
+    ) -> tuple[int, ...]:
         if not effect.action.messages:
             return ()
         group = clues.groups[effect.action.messages[0].id]
-        first, mask = chosen[group], clues.masks[group]
-        return (first, *(p for p in range(self.count) if p != first and mask >> p & 1))
+        likely = dict.fromkeys(chosen[one] for one in (*clues.either.get(group, ()), group))
+        rest = () if hasty else (p for p in range(self.count) if clues.masks[group] >> p & 1)
+        return (*(likely | dict.fromkeys(rest)),)
 
     def _by_delivery(self, clues: Clues, chosen: Mapping[str, int]) -> Iterator[Ordering]:
         """Sends to one partition in the order of first deliveries."""

@@ -15,14 +15,17 @@ from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
-from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS
+from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS, UPDATES
 from partq.model.messages import Message
-from partq.model.operations import Outcome
+from partq.model.operations import DRAINED, Outcome
 from partq.model.routing.placing import keys_of
 from partq.model.state import FOREVER, Config
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})
 """Rules that keep equal keys together; if one is waived, each message is a group of its own."""
+
+REMAPS: Final = frozenset({"REB-17"})
+"""Rules on what maps keys anew; if one is waived, each update may."""
 
 ROUNDS: Final = 100
 """The limit of moves of each group to a better place."""
@@ -66,7 +69,9 @@ class Clues(NamedTuple):
     """What the history says. ``groups``: by message, what it shares its partition with. By group: ``masks``,
     the positions where it may be, as bits; ``likely``, those of them where nothing speaks against it.
     ``apart``: for each group those that cannot share its partition. ``pauses``: partitions that were paused,
-    each with the groups of which a message may have been unsettled. ``deliveries``: in their order."""
+    each with the groups of which a message may have been unsettled. ``deliveries``: in their order.
+    ``either``: of a group that may share its partition with what has its key before an update or after it
+    (`_mapping`), these groups."""
 
     groups: Mapping[str, str]
     masks: Mapping[str, int]
@@ -74,15 +79,22 @@ class Clues(NamedTuple):
     apart: Mapping[str, Sequence[str]]
     pauses: Sequence[tuple[int, Sequence[str]]]
     deliveries: Sequence[Delivered]
+    either: Mapping[str, Sequence[str]] = {}
 
 
 def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
     """Collect the clues in these effects."""
-    groups = {message.id: _group(message, cfg) for effect in effects for message in effect.action.messages}
+    updates = _changing(effects, cfg)
+    sends = [(message, effect) for effect in effects for message in effect.action.messages]
+    groups = {message.id: _group(message, cfg, _mapping(effect, updates)) for message, effect in sends}
+    either = _either(sends, updates, groups, cfg) if updates else {}
     deliveries = sorted(_deliveries(effects, groups), key=lambda d: (d.received[1], d.record, d.rank))
     masks = dict.fromkeys(groups.values(), (1 << len(cfg.names)) - 1)
     likely = dict(masks)
     told, ends = _told(effects, cfg), _settled_at(effects)
+    if updates:
+        for id, kept in _kept(effects, updates, deliveries, ends, cfg.entity.partitions):
+            likely[groups[id]] &= kept
     kills = [effect.call for effect in effects if effect.action.op == KILLS]
     if told:
         owned = _ownership(told, kills, cfg)
@@ -95,11 +107,13 @@ def clues_of(effects: Sequence[Effect], cfg: Config) -> Clues:
             likely[delivery.group] &= _reachable(mine, delivery, ends.get(delivery.id, NEVER)[0])
     abandoned = (effect.action.locks for effect in effects if effect.action.op in RETURNS)
     apart = _apart(deliveries, frozenset(chain.from_iterable(abandoned)))
+    if updates:
+        _keep_deleted_apart(apart, effects, groups, deliveries, updates)
     likely = {group: likely[group] or masks[group] for group in masks}
     if cfg.waived:
         masks = dict.fromkeys(masks, (1 << len(cfg.names)) - 1)
     pauses = list(_pauses(told, kills, ends, deliveries, cfg.entity.max_handoff - cfg.telling))
-    return Clues(groups, masks, likely, apart, pauses, deliveries)
+    return Clues(groups, masks, likely, apart, pauses, deliveries, either)
 
 
 def colouring(clues: Clues, count: int, failures: Mapping[tuple[str, int], int]) -> dict[str, int]:
@@ -166,9 +180,82 @@ class _Choice:
         return found
 
 
-def _group(message: Message, cfg: Config) -> str:
-    keys = keys_of(cfg, message) if cfg.waived.isdisjoint(TOGETHER) else ()
-    return f"key {keys[0]}" if len(keys) == 1 and keys[0] is not None else f"message {message.id}"
+def _group(message: Message, cfg: Config, mapping: str | None) -> str:
+    keys = keys_of(cfg, message) if cfg.waived.isdisjoint(TOGETHER) and mapping is not None else ()
+    return f"key {keys[0]}{mapping}" if len(keys) == 1 and keys[0] is not None else f"message {message.id}"
+
+
+def _mapping(send: Effect, updates: Sequence[Effect]) -> str | None:
+    """After which of the updates, each of which may map keys anew, the send was; None where that is open."""
+    if any(update.call <= send.ret and send.call <= update.ret for update in updates):
+        return None
+    return _after(sum(update.ret < send.call for update in updates))
+
+
+def _after(count: int) -> str:
+    return f" after update {count}" if count else ""
+
+
+def _either(
+    sends: Sequence[tuple[Message, Effect]],
+    updates: Sequence[Effect],
+    groups: Mapping[str, str],
+    cfg: Config,
+) -> dict[str, Sequence[str]]:
+    """Of each message that was sent during an update: the groups of its key, the latest first."""
+    known, found = frozenset(groups.values()), dict[str, Sequence[str]]()
+    for message, send in sends:
+        if _mapping(send, updates) is None:
+            least = sum(update.ret < send.call for update in updates)
+            most = sum(update.call <= send.ret for update in updates)
+            own = [_group(message, cfg, _after(count)) for count in range(most, least - 1, -1)]
+            found[groups[message.id]] = [one for one in own if one in known]
+    return found
+
+
+def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
+    """The updates that may have changed the number of partitions."""
+    updates = [effect for effect in effects if effect.action.op == UPDATES]
+    if not cfg.waived.isdisjoint(REMAPS):
+        return updates
+    found: list[Effect] = []
+    now: int | None = cfg.entity.partitions
+    last = -FOREVER
+    for effect in updates:
+        if effect.observed.status == Outcome.OK:
+            asked = dict(effect.action.settings).get("partitions")
+            if effect.call <= last or asked != now:
+                found.append(effect)
+                now = None if effect.call <= last or effect.doubt else asked
+            last = max(last, effect.ret)
+    return found
+
+
+def _kept(
+    effects: Sequence[Effect],
+    updates: Sequence[Effect],
+    deliveries: Sequence[Delivered],
+    ends: Mapping[str, Span],
+    count: int,
+) -> Iterator[tuple[str, int]]:
+    """Of each message the positions of the partitions, as bits, that there were from its send to its last
+    delivery; of one that was neither settled nor is there at the end those of them that were deleted then, if
+    any was. ``count``: of the partitions at first."""
+    last = {delivery.id: delivery.received[0] for delivery in deliveries}
+    drained = any(effect.action.op == DRAINED for effect in effects)
+    changes = [(-FOREVER, count)]
+    for update in updates:
+        changes.append((update.call, dict(update.action.settings).get("partitions", changes[-1][1])))
+    for effect in effects:
+        sent = max(n for n, (since, _) in enumerate(changes) if since <= effect.call)
+        for message in effect.action.messages:
+            until = last.get(message.id, effect.call)
+            lasted = min(
+                changes[sent][1], *(many for since, many in changes[sent + 1 :] if since <= until), FOREVER
+            )
+            left = min((many for since, many in changes if since > until), default=lasted)
+            deleted = drained and message.id not in ends and left < lasted
+            yield message.id, (1 << lasted) - (1 << left if deleted else 1)
 
 
 def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterator[Delivered]:
@@ -324,6 +411,26 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
     for group, other in sorted(pairs):
         apart.setdefault(group, []).append(other)
     return apart
+
+
+def _keep_deleted_apart(
+    apart: dict[str, list[str]],
+    effects: Sequence[Effect],
+    groups: Mapping[str, str],
+    deliveries: Sequence[Delivered],
+    updates: Sequence[Effect],
+) -> None:
+    """What is never delivered was deleted with its partition: until then nothing that was delivered passed it
+    there."""
+    delivered = {delivery.id for delivery in deliveries}
+    for effect in effects:
+        certain = effect.observed.status == Outcome.OK and not effect.doubt
+        gone = min((update.ret for update in updates if effect.ret < update.call), default=FOREVER)
+        for group in {groups[m.id] for m in effect.action.messages if certain and m.id not in delivered}:
+            for other in {d.group for d in deliveries if effect.ret < d.sent[0] <= gone} - {group}:
+                for one, two in ((group, other), (other, group)):
+                    if two not in apart.setdefault(one, []):
+                        apart[one].append(two)
 
 
 def _overtakes(late: Delivered, early: Delivered, firsts: Mapping[str, Delivered]) -> bool:

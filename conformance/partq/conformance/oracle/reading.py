@@ -28,10 +28,10 @@ from partq.conformance.oracle.effects import Effect, effects_of, names_of
 from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
-from partq.conformance.oracle.placement import TOGETHER
-from partq.conformance.oracle.roles import ENDS, RESUMES, TELLS
+from partq.conformance.oracle.placement import REMAPS, TOGETHER
+from partq.conformance.oracle.roles import ENDS, TELLS
 from partq.conformance.oracle.subqueues import subqueue
-from partq.conformance.oracle.uses import runs_from_enqueued_times, told_apart, wrong
+from partq.conformance.oracle.uses import begins, runs_from_enqueued_times, told_apart, wrong
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
 from partq.model.state import FOREVER, Config, InvalidScope, State, initial
@@ -191,24 +191,24 @@ class EntityReading:
                 self._by_birth[key] = by_birth(self._told_apart, self.header.skew_ns, key)
         return self._by_birth[key]
 
-    def _start(self, records: Sequence[Record], late: int, waived: frozenset[str]) -> State:
+    def _start(self, records: tuple[Record, ...], late: int, waived: frozenset[str]) -> State:
         header, family = self.header, self.family
         late = max(late, header.lateness, PUNCTUAL if header.clock == "virtual" else 0)
         spread = header.skew_ns + (len(records) if header.clock == "virtual" else 0)
+        names = names_of([r for r in records if r.is_env] if family.flows else records, family.partitioned)
         try:
             return initial(
                 header.profile,
                 self.entity,
-                names_of([r for r in records if r.is_env] if family.flows else records, family.partitioned),
                 now=min((r.call for r in records), default=0) - header.skew_ns,
                 waived=waived,
                 timed=_is_timed(records),
                 observed=any(r.op == TELLS for r in records),
-                resumed=any(r.op == RESUMES for r in records),
                 skew=header.skew_ns,
                 late=late + spread,
                 telling=header.lateness + spread,
                 subqueue=self.beside is not None,
+                **{"names": names, **begins(family, self.entity, records)},
             )
         except InvalidScope as error:
             owner = "REB-13" if family.flows else "SEQ-2"
@@ -225,7 +225,7 @@ class EntityReading:
         return self._effects[key]
 
     def _known_of(self, cfg: Config, whole: bool) -> Known:
-        key = cfg.waived & (rules() | TOGETHER), bool(cfg.waived), whole
+        key = cfg.waived & (rules() | TOGETHER | REMAPS), bool(cfg.waived), whole
         if key not in self._known:
             self._known[key] = Known(self._effects_of(cfg.waived, whole), cfg)
         return self._known[key]

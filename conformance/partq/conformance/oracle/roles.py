@@ -99,6 +99,7 @@ RESUMES: Final = "rebind"
 BINDS: Final = frozenset({"bind", RESUMES})
 UNBINDS: Final = "unbind"
 RECONNECTS: Final = "reconnect"
+UPDATES: Final = "update"
 
 TELLS: Final = "assignment"
 """The event that tells to whom a partition is assigned."""

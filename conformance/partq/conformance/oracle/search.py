@@ -324,7 +324,7 @@ class Search:
     def _ways(self, effect: Effect, n: int) -> Iterator[Effect]:
         """The effect in each partition in which it may have taken place."""
         places = self.guidance.places[n]
-        for p in places[:1] if self.hasty else places:
+        for p in places:
             yield effect._replace(action=effect.action._replace(only=p))
         if not places or effect.observed.status != Completion.OK:
             yield effect

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.of_mechanisms import given
-from partq.model.profiles import Entity, requirements_of
+from partq.model.profiles import Entity, Profile, requirements_of
 from partq.model.requirements import catalogue
 from partq.model.state import Config
 
@@ -30,7 +30,8 @@ class Use(NamedTuple):
     different clients may differ by so many ns; raises `Ambiguous`. ``compared``: the records of a history,
     without what their answers say that nothing can be held against, and with what others tell of them.
     ``wrong``: what no state of the model can show, by names of births: the rule, the record, and why.
-    ``open``: why nothing is known of what such a record does, if so."""
+    ``open``: why nothing is known of what such a record does, if so. ``begins``: with what the model begins
+    where it is used (`state.initial`)."""
 
     uses: Callable[[Record], bool]
     rule: str
@@ -46,6 +47,7 @@ class Use(NamedTuple):
     open: Callable[[Record], str | None] = lambda record: None
     compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
     wrong: Callable[[Config, Records], tuple[str, int, str] | None] = lambda cfg, records: None
+    begins: Callable[[Profile, Entity, Records], Mapping[str, Any]] = lambda family, entity, records: {}
 
 
 @cache
@@ -92,6 +94,12 @@ def compared(header: Header, entity: Entity, records: Records) -> Records:
         if any(map(one.uses, records)):
             records = one.compared(header, entity, records)
     return records
+
+
+def begins(family: Profile, entity: Entity, records: Records) -> dict[str, Any]:
+    """With what the model begins, by what the records of an entity use."""
+    used = (one for one in uses().values() if any(map(one.uses, records)))
+    return {name: value for one in used for name, value in one.begins(family, entity, records).items()}
 
 
 def wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:

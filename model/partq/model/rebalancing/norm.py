@@ -5,7 +5,7 @@ any even distribution is allowed. A partition that moves is paused first, until 
 unsettled or the handoff time ends. `rebalance` and `handoff` are the broker's own moves; `advance` cannot
 pass them once they are overdue. How messages are picked from a partition is `delivery`'s business.
 
-Changing the partition count is not modelled; reconnecting with a former mapping is `resuming`'s.
+Reconnecting with a former mapping is `resuming`'s business, changing the partition count that of `scaling`.
 """
 
 from __future__ import annotations
@@ -130,10 +130,24 @@ def left(state: State, name: str, slack: int) -> Iterator[State]:
     assert flows is not None
     if not was_active:
         yield after
-    elif flows.standby:
+        return
+    if flows.standby:
         yield from taken_over(after, flows, name, slack)
-    else:
+    if flows.scaled:
+        yield from _replaced(after, flows, name, slack)
+    if not flows.standby:
         yield from unbound(after, flows, name, slack)
+
+
+def _replaced(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
+    """Until the rebalance after the partitions' number has changed an active flow without any may be one too
+    many, so that it takes over at once."""
+    having = {pair[0] for pair in flows.owner if pair is not None}
+    for heir in flows.active:
+        if heir[0] not in having:
+            others = tuple(flow for flow in flows.active if flow != heir)
+            one = flows._replace(active=others, standby=(heir,))
+            yield from taken_over(state, one, name, slack)
 
 
 def without_flow(state: State, name: str, slack: int) -> tuple[State, bool]:
@@ -324,8 +338,18 @@ def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
     if flows is None or not is_due(state, flows):
         return
     for target in distributed(state, wanted(state, action), [flow for flow, _ in flows.active]):
-        for after in redistributed(state, flows._replace(timer=None, alone=""), target):
+        for after in redistributed(state, _dealt(flows, target), target):
             yield OK, after
+
+
+def _dealt(flows: Flows, target: tuple[str | None, ...]) -> Flows:
+    """The flows after their rebalance. Of more flows than partitions those that get none stand by."""
+    flows = flows._replace(timer=None, alone="")
+    if not flows.scaled:
+        return flows
+    surplus = tuple(f for f in flows.active if f[0] not in target) if len(flows.active) > len(target) else ()
+    active = tuple(f for f in flows.active if f not in surplus)
+    return flows._replace(active=active, standby=(*flows.standby, *surplus), scaled=False)
 
 
 def is_due(state: State, flows: Flows) -> bool:

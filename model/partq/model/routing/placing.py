@@ -108,7 +108,7 @@ def candidates(state: State, key: str | None, hint: Delivery | None, only: int |
     if known is not None:
         return [known] if wanted is None or wanted == known else []
     if wanted is not None:
-        return [] if wanted == NOWHERE else [wanted]
+        return [wanted] if NOWHERE < wanted < len(state.parts) else []
     found = choices(state)
     if hint is not None and (name := named(state.cfg, hint)[1]) is not None:
         found.sort(key=lambda p: p != name)

@@ -639,7 +639,7 @@ def test_the_profile_can_be_another_one(partq: Partq, tmp_path: Path) -> None:
 # --- explain, version, help -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "REB-17"])
+@pytest.mark.parametrize("requirement", ["ROUTE-1", "SEQ-4", "PEEK-2", "ROUTE-10"])
 def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     ran = partq("explain", requirement)
     row = catalogue()[requirement]
@@ -651,7 +651,7 @@ def test_a_rule_is_explained(partq: Partq, requirement: str) -> None:
     assert named == (cases or ["none"])
     assert "clauses: " in ran.flat
     assert f"mechanism {row.mechanism}: partq/model/{row.mechanism}/rules.toml" in ran.flat
-    if requirement == "REB-17":
+    if requirement == "ROUTE-10":
         assert "screens: none: not implemented" in ran.flat
 
 

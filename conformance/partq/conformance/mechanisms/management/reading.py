@@ -42,11 +42,16 @@ def _updates(record: Record, end: int = 0) -> bool:
     return record.op == _UPDATES
 
 
+def _matters(record: Record, end: int) -> bool:
+    """An update of more than the number of partitions, which is `scaling`'s elsewhere."""
+    return _updates(record) and record.args.get("settings", {}).keys() != {"partitions"}
+
+
 USE: Final = Use(
     uses=_uses,
     rule="MGT-1",
     what="updates of entities",
-    matters=_updates,
+    matters=_matters,
     open=_is_open,
     compared=compared,
 )

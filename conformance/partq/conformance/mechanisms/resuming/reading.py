@@ -52,6 +52,7 @@ USE: Final = Use(
     matters=_resumes,
     compared=_compared,
     spreads=frozenset({"REB-8"}),
+    begins=lambda family, entity, records: {"resumed": True},
 )
 
 

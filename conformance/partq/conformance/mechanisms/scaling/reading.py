@@ -1,0 +1,96 @@
+"""Updates of the number of partitions in a history: what is judged of them, and what exercises their rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from partq.conformance.facts.index import Facts
+from partq.conformance.history import Header, Record
+from partq.conformance.oracle.effects import names_of
+from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.oracle.roles import RESUMES, UPDATES
+from partq.conformance.oracle.uses import Records, Use
+from partq.conformance.screens.protocol import Exercise
+from partq.model.operations import Outcome
+from partq.model.profiles import Entity, Profile, requirements_of
+
+_COUNT: Final = "partitions"
+_RULE: Final = "REB-17"
+
+
+def _scales(record: Record) -> bool:
+    return record.op == UPDATES and record.args.get("settings", {}).keys() == {_COUNT}
+
+
+def _asked(records: Records) -> list[Any]:
+    """The numbers of partitions that are asked for."""
+    return [record.args["settings"][_COUNT] for record in records if _scales(record)]
+
+
+def _names(records: Records) -> tuple[int, ...]:
+    """The names of the partitions that the events show."""
+    return names_of([record for record in records if record.is_env], True)
+
+
+def _compared(header: Header, entity: Entity, records: Records) -> Records:
+    """The records. Raises `Ambiguous` for what is not modelled of another number of partitions."""
+    rules = requirements_of(header.profile)
+    if rules.isdisjoint({_RULE, "MGT-1"}):
+        raise Ambiguous("updates of entities are not modelled where the profile has none")
+    if _RULE not in rules:
+        return records
+    if not all(type(count) is int and count > 0 for count in _asked(records)):
+        raise Ambiguous("a number of partitions that is none is not modelled")
+    if any(record.op == RESUMES for record in records):
+        raise Ambiguous("flows that come back where the number of partitions changes are not modelled")
+    if _lowest(entity, records) is None:
+        raise Ambiguous("which partition is the first one is not shown")
+    return records
+
+
+def _lowest(entity: Entity, records: Records) -> int | None:
+    """The name of the first partition, which is not deleted; None where events show some of them alone."""
+    first = next(n for n, record in enumerate(records) if _scales(record))
+    before = [record for record in records[:first] if record.call < records[first].call]
+    own, names = _names(tuple(before)), _names(records)
+    if not names:
+        return 0
+    if len(own) >= entity.partitions:
+        return min(own)
+    whole = max(names) - min(names) + 1 >= max(entity.partitions, *_asked(records))
+    return min(names) if whole else None
+
+
+def _begins(family: Profile, entity: Entity, records: Records) -> Mapping[str, Any]:
+    """The partitions by their numbers, those to come included, and one that a broker may add wrongly."""
+    if not family.flows:
+        return {}
+    most, lowest = max(entity.partitions, *_asked(records)) + 1, _lowest(entity, records) or 0
+    return {"most": most, "names": tuple(range(lowest, lowest + most))}
+
+
+USE: Final = Use(
+    uses=_scales,
+    rule=_RULE,
+    what="updates of the number of partitions",
+    matters=lambda record, end: False,
+    spreads=frozenset({_RULE}),
+    compared=_compared,
+    begins=_begins,
+)
+
+
+def _changed(facts: Facts) -> int:
+    """Each update to another number of partitions."""
+    count, last = 0, facts.entity.partitions
+    for record in facts.records:
+        if _scales(record) and record.outcome == Outcome.OK:
+            asked = record.args["settings"][_COUNT]
+            count, last = count + (asked != last), asked
+    return count
+
+
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    _RULE: Exercise(_changed, (UPDATES, "assignment"), judged=True),
+}

@@ -1,0 +1,1 @@
+"""Scaling: the number of partitions changes."""
