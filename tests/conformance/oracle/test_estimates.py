@@ -105,3 +105,18 @@ def test_forty_messages_are_forwarded_in_any_order(order: str, numbered: bool) -
     found = judge(history(text, "azure-standard", forward_to=["b"]), nodes=20_000)
 
     assert found.status is Judged.ACCEPTED and found.visited < 300
+
+
+def test_a_dead_letter_comes_to_its_queue_just_before_it_is_shown_there() -> None:
+    text = (
+        "p send a key=k\nc receive 1 -> a#0.1 lock=l\nc dead_letter l\np send b key=k\n"
+        "d peek 5 dead -> nothing\nd receive 1 dead delete -> a#0.1\nc receive 1 delete -> b#0.2"
+    )
+    question = Reading(history(text, "azure-standard")).entities[0].question()
+    instants = Guide(question.known(False)).guidance().estimates
+
+    at = {
+        (e.action.op, e.action.entity): instant for e, instant in zip(question.effects, instants, strict=True)
+    }
+    assert at["peek", "dead_letter"] < at["bury", ""] < at["receive", "dead_letter"]
+    assert judge(history(text, "azure-standard"), nodes=60).status is Judged.ACCEPTED

@@ -69,3 +69,16 @@ def test_a_step_without_end_is_given_up_and_no_rejection(monkeypatch: pytest.Mon
     assert judge(given).status is Judged.REJECTED
     monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 0)
     assert judge(given).status is Judged.UNKNOWN
+
+
+def test_what_may_be_left_out_is_tried_first_where_it_is_about_what_is_stuck() -> None:
+    scheduled = "\n".join(f"p send s{n} key=k at=5s" for n in range(5))
+    text = (
+        f"p send a key=k\n{scheduled}\nq receive 1 -> a#0.1 lock=l\nq abandon l -> unknown timeout\n"
+        "env advance 10s\nd peek 1 from=0.1 -> a#0.1 count=1\n"
+        "p send b key=k\nd peek 1 from=0.7 -> b#0.7"
+    )
+
+    found = judge(parse(text, "azure-standard"), nodes=100)
+
+    assert found.status is Judged.ACCEPTED

@@ -17,6 +17,7 @@ from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.conformance.oracle.roles import (
     ARRIVES,
     BINDS,
+    BURIES,
     COMMITS,
     DELIVERS,
     DOWN,
@@ -71,7 +72,7 @@ def estimates_of(effects: Sequence[Effect], cfg: Config) -> list[Estimate]:
 
 
 def _arrivals(effects: Sequence[Effect]) -> dict[int, Estimate]:
-    """When what was forwarded arrived: just before it was first shown, and in that order."""
+    """When what was forwarded, or set aside, arrived: just before it was first shown, and in that order."""
     arrivals = {
         message.id: n
         for n, effect in enumerate(effects)
@@ -230,13 +231,14 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
 
 
 def _by_number(effects: Sequence[Effect], commits: Commits, bits: int) -> Iterator[Ordering]:
-    """Sends, or the commits that end them, and first deliveries, of one partition in the order of numbers."""
+    """Sends, or the commits that end them, and first deliveries, of one partition in the order of numbers.
+    Those of a dead-letter queue are its own, and in no order."""
     for sends in (True, False):
         first: dict[int, list[tuple[int, int]]] = {}
         for n, effect in enumerate(effects):
             fits = effect.action.messages if sends else effect.action.op in DELIVERS
             done = n if effect.action.txn is None else commits.get(effect.action.txn)
-            if fits and done is not None:
+            if fits and done is not None and effect.action.op != BURIES and not effect.action.entity:
                 fresh = [d for d in effect.observed.messages if d.seq is not None and not d.delivery_count]
                 if fresh:
                     counter = min((d.seq or 0) % (1 << bits) for d in fresh)

@@ -17,6 +17,7 @@ from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_f
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
+from partq.conformance.oracle.unplaced import likely_places
 from partq.model.messages import message_id
 from partq.model.operations import FOR_GOOD, Outcome
 from partq.model.routing.placing import key_of
@@ -33,17 +34,16 @@ FAILED: Final = 2
 class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
-    is never shown, the positions to be tried, the likely one first, in a hasty search no other; empty for any
-    other effect. ``events``: of each
-    partition the assignment events, in the order of their instants; ``unordered``: the partitions for which
-    that need not be their order. ``forgetful``: the kills after which no flow from before them is heard of
-    again. ``likely``: what may be left out, and most likely happened. ``handoff``: how long one may last,
-    ns. ``held``: of each lock token its message."""
+    is never shown, the positions to be tried, the likely one first, in a hasty search no other, and None for
+    all of them; empty for any other effect. ``events``: of each partition the assignment events, in the order
+    of their instants; ``unordered``: the partitions for which that need not be their order. ``forgetful``: the
+    kills after which no flow from before them is heard of again. ``likely``: what may be left out, and most
+    likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token its message."""
 
     roles: tuple[int, ...]
     before: tuple[int, ...]
     estimates: tuple[int, ...]
-    places: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int | None, ...], ...]
     events: Mapping[int, Sequence[int]]
     unordered: frozenset[int]
     forgetful: frozenset[int]
@@ -72,6 +72,8 @@ class Known:
         self.handoff = cfg.entity.max_handoff
         self.homes = _homes(effects, cfg)
         self.estimates = estimates_of(effects, cfg)
+        likely = {} if cfg.profile.flows or cfg.waived else likely_places(effects, self.homes, cfg)
+        self.places = tuple((likely[n], None) if n in likely else home for n, home in enumerate(self.homes))
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
         self.orderings += _copies_last(effects, copied)
         self.events = _events(effects, cfg)
@@ -121,7 +123,7 @@ class Known:
         likely: tuple[int, ...],
     ) -> Guidance:
         """The guidance by these estimates and with flows by these places, for a hasty search or another."""
-        orderings, places = self.orderings, self.homes
+        orderings, places = self.orderings, self.places
         if hasty:
             places = tuple(some[:1] for some in places)
         if self.clues is not None:

@@ -78,8 +78,9 @@ FLOWS: Final = _all(Role.FLOW)
 BIRTHS: Final = _all(Role.ACTIVATION, Role.BURIAL)
 """The broker's own moves by which a message is born anew."""
 
-ARRIVES: Final = frozenset({FORWARD})
-"""The broker's own move by which a message comes from another queue."""
+BURIES: Final = BURY
+ARRIVES: Final = frozenset({FORWARD, BURIES})
+"""The broker's own moves by which a message comes from another queue."""
 
 REMOVES: Final = frozenset(name for name, op in OPS.items() if op.removes)
 """Settlements after which a message is gone."""

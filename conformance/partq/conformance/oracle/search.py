@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.backjumping import Level, concerned, conflict_of, jump_back
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, may_fail, tried_meanwhile
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, may_fail, named_by, tried_meanwhile
 from partq.conformance.oracle.explanations import (
     allowed_answers,
     events,
@@ -137,6 +137,7 @@ class Search:
         self.by_return = sorted(required, key=lambda n: effects[n].ret)
         self.needed = sum(1 << n for n in required)
         self.certain = sum(1 << n for n in required if guidance.roles[n] == REQUIRED)
+        self.about: dict[int, frozenset[str]] = {}
         self.exhausted: set[_Key] = set()
         self.foretold = Foretold(effects, guidance.events, guidance.unordered, guidance.handoff)
         self.visited = 0
@@ -249,7 +250,7 @@ class Search:
         candidates = self._candidates(node, horizon)
         for n in candidates:
             yield from self._placed(node, n, horizon)
-        optional = [n for n in self.optional if not node.done >> n & 1 and self._may_come(n, node, horizon)]
+        optional = self._left_out(node, candidates, horizon)
         for n in optional:
             yield from self._placed(node, n, horizon)
         for n in self.unseen:
@@ -264,6 +265,24 @@ class Search:
             effect = self.effects[n]
             if may_fail(effect):  # it failed, and may have used up numbers
                 yield None, self._after(node, n, failed_send(node.state, effect.action))
+
+    def _left_out(self, node: _Node, candidates: Sequence[int], horizon: int) -> list[int]:
+        """What may be left out and may come next, first what is about messages of the effects that are not
+        explained without it."""
+        found = [n for n in self.optional if not node.done >> n & 1 and self._may_come(n, node, horizon)]
+        if len(found) > 1:
+            wanted = frozenset[str]().union(*map(self._about, candidates))
+            found.sort(key=lambda n: self._about(n).isdisjoint(wanted))
+        return found
+
+    def _about(self, n: int) -> frozenset[str]:
+        """The messages that the effect sends, names or shows."""
+        if n not in self.about:
+            effect = self.effects[n]
+            sent = (message.id for message in effect.action.messages)
+            shown = (one.id for one in effect.observed.messages)
+            self.about[n] = frozenset(named_by(effect.action, self.guidance.held)).union(sent, shown)
+        return self.about[n]
 
     def _may_come(self, n: int, node: _Node, horizon: int) -> bool:
         """Whether the effect, which may not have happened, may come next."""

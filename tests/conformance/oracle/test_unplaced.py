@@ -1,0 +1,52 @@
+"""Where messages that are never shown most likely are."""
+
+from __future__ import annotations
+
+from partq.conformance.history.notation import history
+from partq.conformance.oracle.judge import Judged, judge
+from partq.conformance.oracle.reading import Reading
+
+TAKEN = "c receive 1 delete -> a#0.1\nc receive 1 delete -> b#0.{number}"
+
+
+def places(text: str, profile: str = "azure-standard") -> list[tuple[int | None, ...]]:
+    """Of each send what is tried first."""
+    known = Reading(history(text, profile)).entities[0].question().known(False)
+    return [known.places[n] for n, effect in enumerate(known.effects) if effect.action.messages]
+
+
+def test_a_message_that_is_never_shown_fills_a_gap() -> None:
+    text = "p send a key=k\np send unseen\np send b key=k\n"
+
+    assert places(text + TAKEN.format(number=3)) == [(), (0, None), ()]
+    assert places(text + TAKEN.format(number=2)) == [(), (1, None), ()]  # of no partition that is shown
+    assert places(text + TAKEN.format(number=99)) == [(), (1, None), ()]  # too many are missing
+
+
+def test_a_gap_is_filled_once_and_first_by_what_is_known_to_be_there() -> None:
+    text = "p send a key=k\np send first key=k\np send second\np send b key=k\n"
+
+    assert places(text + TAKEN.format(number=3)) == [(), (0,), (1, None), ()]
+    assert places(text + TAKEN.format(number=4)) == [(), (0,), (0, None), ()]
+
+
+def test_no_gap_is_filled_by_what_was_sent_at_another_time() -> None:
+    text = "p send early\np send a key=k\np send b key=k\np send late\n"
+
+    assert places(text + TAKEN.format(number=3)) == [(1, None), (), (), (1, None)]
+
+
+def test_messages_of_a_key_are_together() -> None:
+    text = "p send a key=k\np send one key=l\np send two key=l\np send b key=k\n"
+
+    assert places(text + TAKEN.format(number=4)) == [(), (0, None), (0, None), ()]
+    assert places(text + TAKEN.format(number=3)) == [(), (1, None), (1, None), ()]
+
+
+def test_what_expired_unseen_in_many_partitions_is_found_there_at_once() -> None:
+    sends = [f"p send a{n} key=k{n}\np send unseen{n} ttl=1s\np send b{n} key=k{n}" for n in range(8)]
+    shown = [f"c receive 1 delete -> a{n}#{n}.1\nc receive 1 delete -> b{n}#{n}.3" for n in range(8)]
+
+    found = judge(history("\n".join((*sends, "env advance 60s", *shown)), "azure-standard"), nodes=100)
+
+    assert found.status is Judged.ACCEPTED
