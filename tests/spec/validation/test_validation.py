@@ -19,7 +19,6 @@ from recordings import (
 from test_tlc import needs_tlc
 
 from partq.spec.validation import (
-    NotFollowed,
     Operation,
     Recording,
     Sent,
@@ -416,6 +415,7 @@ def test_a_lock_may_end_with_its_connection_and_its_message_keeps_its_place() ->
     [
         (recording(send("a"), did("accept_session")), "no operation accept_session"),
         (recording(send("a"), send("a")), "sent twice"),
+        (recording(did("begin", txn="t"), did("begin", txn="t")), "name is used twice"),
         (over_connections(did("broker_kill", "env")), "kill of a broker"),
         (by_flows(assigned("f", 1)), "no client bound"),
     ],
@@ -425,12 +425,6 @@ def test_what_is_not_specified_is_declined_with_the_reason(one: Recording, reaso
 
     assert (found.status, found.states) == (Status.DECLINED, 0)
     assert reason in found.reason
-
-
-def test_two_transactions_at_a_time_are_not_followed() -> None:
-    begins = did("begin", txn="t"), did("begin", txn="u"), did("commit", txn="t"), did("commit", txn="u")
-    with pytest.raises(NotFollowed, match="two transactions at a time"):
-        trace_of(recording(*begins))
 
 
 def test_a_batch_is_of_one_family_and_of_like_lengths() -> None:

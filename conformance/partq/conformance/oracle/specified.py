@@ -14,7 +14,7 @@ from partq.conformance.history.entities import ByEntity, entity_of, is_dead_lett
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
 from partq.conformance.oracle.identity import Ambiguous, by_birth, numbers_named
-from partq.conformance.oracle.uses import end_of, uses
+from partq.conformance.oracle.uses import end_of, told_apart, uses
 from partq.model.messages import (
     Delivery,
     KeyRule,
@@ -25,8 +25,9 @@ from partq.model.messages import (
     conflicting,
     effective_key,
     is_scheduled,
+    message_id,
 )
-from partq.model.operations import LINK_LOST, Outcome
+from partq.model.operations import ENDS, LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, Profile, profile, requirements_of
 from partq.model.sizes import may_be_over
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
@@ -34,7 +35,7 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
 
-_FOLLOWED = frozenset({"scheduling", "expiry", "deferral"})
+_FOLLOWED = frozenset({"scheduling", "expiry", "deferral", "transactions", "duplicates"})
 """The mechanisms of sends that the specification follows."""
 
 
@@ -61,6 +62,12 @@ def _recording(everything: ByEntity, name: str) -> Recording:
         raise NotFollowed("a dead-letter queue without its queue is not followed")
     if name in everything.topics or entity.subscriptions:
         raise NotFollowed("topics are not specified")
+    if entity.duplicate_detection and "DUP-1" not in requirements_of(header.profile):
+        raise NotFollowed("duplicates of which no rule speaks")
+    try:
+        records = told_apart(header, entity, records)
+    except Ambiguous as why:
+        raise NotFollowed(str(why)) from None
     dead = {shown.lock for r in records if is_dead_letters(r.entity) for shown in r.messages}
     among_the_dead = {r.i for r in records if is_dead_letters(r.entity) or not dead.isdisjoint(r.lock_tokens)}
     records = _with_births(records, among_the_dead, header.skew_ns)
@@ -77,7 +84,13 @@ def _recording(everything: ByEntity, name: str) -> Recording:
         words_of(family),
         requirements_of(header.profile),
         entity.partitions,
-        tuple(operation_of(r, header, sent, r.i in among_the_dead, end) for r in records),
+        limited(
+            compared_to_copies(
+                [operation_of(r, header, sent, r.i in among_the_dead, end) for r in records], header, entity
+            ),
+            entity,
+            header.skew_ns + header.lateness,
+        ),
         family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
@@ -154,6 +167,7 @@ def operation_of(
     """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
     names a lock of a dead letter; ``end``: times to live may have ended by then, ns."""
     args, family = record.args, profile(header.profile)
+    by_id = entity_of(header, record.entity).ids_count
     since, bits, numbers = args.get("from_seq"), family.counter_bits, numbers_named(record)
     unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
     shown = (_shown(one, bits, family, sent) for one in record.messages)
@@ -166,7 +180,7 @@ def operation_of(
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(
-            sent_of(message, family)._replace(
+            sent_of(message, family, by_id)._replace(
                 past=_may_be_past(message, record, header),
                 mortal=message.ttl is not None and record.call + message.ttl <= end,
             )
@@ -188,6 +202,76 @@ def operation_of(
         len(args.get("about", ())) < len({*numbers}),
         family.partitioned and len({number >> bits for number in numbers}) > 1,
     )
+
+
+def compared_to_copies(
+    operations: Sequence[Operation], header: Header, entity: Entity
+) -> tuple[Operation, ...]:
+    """The operations, whose messages say of which others they may be duplicates, or are, by the times of
+    their sends (DUP-1, DUP-2). Raises `NotFollowed`."""
+    if not entity.duplicate_detection:
+        return tuple(operations)
+    groups: dict[tuple[str, str | None], list[tuple[Operation, Sent]]] = {}
+    for one in operations:
+        for message in one.sent:
+            groups.setdefault((message_id(message.id), message.key), []).append((one, message))
+    shown = {shown.id for one in operations for shown in one.shown if not one.sent}
+    copies, repeats = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    over, within = (
+        entity.duplicate_window + header.skew_ns + header.lateness,
+        entity.duplicate_window - header.skew_ns,
+    )
+    for group in groups.values():
+        for one, message in group if len(group) > 1 else ():
+            if one.txn is not None:
+                raise NotFollowed("duplicates in transactions are not followed")
+            if not (one.happened or one.refused) and not {message.id, message.later} & shown:
+                raise NotFollowed("a copy that is never shown, whose send has an unknown outcome")
+            others = [(other, copy) for other, copy in group if copy is not message]
+            copies[message.id] = tuple(
+                copy.id
+                for other, copy in others
+                if copy.later or other.ret is None or one.call - other.ret <= over
+            )
+            repeats[message.id] = tuple(
+                copy.id for other, copy in others if one.ret is not None and one.ret - other.call < within
+            )
+    return tuple(
+        one._replace(
+            sent=tuple(
+                s._replace(copies=copies.get(s.id, ()), repeats=repeats.get(s.id, ())) for s in one.sent
+            )
+        )
+        for one in operations
+    )
+
+
+def limited(operations: Sequence[Operation], entity: Entity, slack: int) -> tuple[Operation, ...]:
+    """The operations, with what is known of the limits of their transactions (TXN-9). Whether what is
+    settled counts no source says."""
+    begun = {one.txn: one.call + entity.transaction_timeout for one in operations if one.op == "begin"}
+    inside = [one for one in operations if one.txn is not None and one.op not in ("begin", *ENDS)]
+
+    def sized(one: Operation) -> Operation:
+        late = tuple(t for t, end in begun.items() if t and (one.ret is None or end <= one.ret + slack))
+        if one not in inside:
+            return one._replace(late=late)
+        mine = [other for other in inside if other.txn == one.txn and other is not one]
+        asked = [other for other in mine if one.ret is None or other.call <= one.ret]
+        accepted = [other for other in mine if other.happened and (other.ret or 0) <= one.call]
+        most, size = entity.max_transaction_messages, len(one.sent)
+        return one._replace(
+            late=late,
+            full=sum(map(_size, (one, *asked))) > most,
+            overfull=bool(size) and size + sum(len(other.sent) for other in accepted) > most,
+        )
+
+    return tuple(map(sized, operations))
+
+
+def _size(one: Operation) -> int:
+    """How many messages it sends, settles or cancels."""
+    return len(one.sent) + len(one.locks) + (one.op == "cancel_scheduled")
 
 
 def _may_be_past(message: Message, record: Record, header: Header) -> bool:
@@ -215,9 +299,9 @@ def _waited(record: Record, header: Header) -> int:
     return 0 if record.ret is None else record.ret - record.call
 
 
-def sent_of(message: Message, family: Profile) -> Sent:
-    """A message as it is sent to a queue of that family."""
-    key = effective_key(message, family.key_rule) if family.partitioned else None
+def sent_of(message: Message, family: Profile, by_id: bool = False) -> Sent:
+    """A message as it is sent to a queue of that family. ``by_id``: where it has no other key its ID is."""
+    key = effective_key(message, family.key_rule, by_id) if family.partitioned else None
     return Sent(
         message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message), _later(message)
     )

@@ -16,7 +16,7 @@
 (* is known from the start (`place`), and so is which assignments are told  *)
 (* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
-EXTENDS Deferral, Scheduling, TLC, Sequences
+EXTENDS Deferral, Duplicates, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
@@ -41,13 +41,14 @@ VARIABLES
     shaky,    \* clients whose next call may fail: a fault hit the way to the broker
     taken,    \* how often each operation of unknown outcome has happened
     tried,    \* where sends that wait may have used up a number in vain
-    deal,     \* the name of the last transaction
-    returns,  \* what it settles otherwise than by completing: messages, each with the step
+    deal,     \* the name of the transaction that `txn` is
+    others,   \* the other open ones, by name
+    settles,  \* what open ones settle: message, step, transaction
     told,     \* of each partition what no event has told of yet, and how many were heard
     chosen    \* the step was just chosen, and nothing was done for it yet
 
 progress == << trace, at, ahead, aim, excuse, spent, shaky, taken, tried, deal,
-               returns, told, chosen >>
+               others, settles, told, chosen >>
 
 T == Traces[trace]
 E == T.steps[aim]
@@ -79,6 +80,14 @@ TraceArrival(m) == IF Birth(m) = 0 THEN "ready" ELSE "scheduled"
 TraceMayBeScheduled(m) == Birth(m) # 0 /\ MaySend(m)
 BirthLater(m) == Birth(m) # 0 /\ ~(Done(T.last[Birth(m)]) /\ \A k \in T.graves[Birth(m)].shown : Done(k))
 
+(***************************************************************************)
+(* Duplicates.  The messages of one ID and key are known (`copies`), and by *)
+(* the times of their sends of which the window certainly is not over       *)
+(* (`repeats`).                                                             *)
+(***************************************************************************)
+TraceRepeats(m) == \E n \in T.repeats[m] : WasStored(n)
+MayRepeat(m) == \E n \in T.copies[m] : WasStored(n)
+
 \* RCV-15: what is over stays or goes, which makes no difference, for a peek may leave it
 \* out, it is in nobody's way, and an entity found empty need not have shown it.
 TraceInOrder(m) == \/ ~msg[m].placed
@@ -97,7 +106,7 @@ Activates(m) ==
 
 \* Its time had come when it was sent: stored as if it bore none.
 StoredPast(m) ==
-    /\ m \in T.past /\ MaySend(m) /\ Valid(m)
+    /\ m \in T.past /\ MaySend(m) /\ Valid(m) /\ ~Repeats(m)
     /\ \E p \in Partitions :
         /\ MayStore(m, p)
         /\ msg' = [ msg EXCEPT ![m] = [ Empty("activated") EXCEPT !.part = p ],
@@ -178,14 +187,47 @@ ServesAnyway == aim # 0 /\ E.op \in { "receive", "receive deferred", "delete", "
                                         \cup SettlesInTxn
 TraceServes(p) == running /\ p # NoPartition /\ (up[p] \/ ServesAnyway)
 
-\* The same set, without trying all functions.
-TraceRolledBack ==
-    LET open == { m \in Messages : Cardinality(RolledBackMessage(m)) > 1 }
-        sure == [ m \in Messages |-> CHOOSE x \in RolledBackMessage(m) : TRUE ]
-        ways == { f \in [ open -> UNION { RolledBackMessage(m) : m \in open } ] :
-                    \A m \in open : f[m] \in RolledBackMessage(m) }
+(***************************************************************************)
+(* Transactions.  The specification has one.  Here `txn` is that of the     *)
+(* step, and the others wait (`SwitchesTo`).  What is pending says itself   *)
+(* which one sent it (`within`); what is settled is settled in one alone.   *)
+(***************************************************************************)
+Settles(m, t) == \E x \in settles : x[1] = m /\ x[3] = t
+Within(m, t) == \/ msg[m].at = "pending" /\ T.within[m] = t
+                \/ msg[m].settling /\ Settles(m, t)
+Does(m, op) == << m, op, deal >> \in settles
+SettledElsewhere(m) == \E x \in settles : x[1] = m /\ x[3] # deal
+TracePending == { m \in Messages : msg[m].at = "pending" /\ T.within[m] = deal }
+TraceSettling == { m \in Messages : msg[m].settling /\ Settles(m, deal) }
+TraceUnnumberedIn(p) == { m \in TracePending : Unnumbered(m) /\ msg[m].part = p }
+TraceMayNumberEarly(m) ==
+    Unnumbered(m) /\ \A n \in Messages : n < m /\ T.within[n] = T.within[m] => ~Unnumbered(n)
+TraceDoomedBy(m) == IF msg[m].settling /\ Settles(m, deal) THEN [ txn EXCEPT !.doomed = TRUE ] ELSE txn
+
+\* All that may be after transaction t is rolled back, without trying all functions.
+RolledBackIn(m, t) == IF Within(m, t) THEN RolledBackMessage(m) ELSE { msg[m] }
+RolledBackAll(t) ==
+    LET open == { m \in Messages : Cardinality(RolledBackIn(m, t)) > 1 }
+        sure == [ m \in Messages |-> CHOOSE x \in RolledBackIn(m, t) : TRUE ]
+        ways == { f \in [ open -> UNION { RolledBackIn(m, t) : m \in open } ] :
+                    \A m \in open : f[m] \in RolledBackIn(m, t) }
     IN IF open = {} THEN { sure }
        ELSE { [ m \in Messages |-> IF m \in open THEN f[m] ELSE sure[m] ] : f \in ways }
+TraceRolledBack == RolledBackAll(deal)
+
+\* What the step did to the other ones, by the operation `op`, or "": what they settle is
+\* settled otherwise, or lost; a fault struck them.
+OthersAfter(op) ==
+    [ t \in DOMAIN others |->
+        LET lost == \E x \in settles : x[3] = t /\ ~msg'[x[1]].settling
+            parts == { msg[m].part : m \in { n \in Here : Within(n, t) } } \cup { others[t].part }
+                        \cup IF others[t].key = NoKey THEN {} ELSE { home[others[t].key] }
+            struck == op \in { "kill", "front end lost" } \/ (Down' \ Down) \cap parts # {}
+        IN [ others[t] EXCEPT !.doubt = @ \/ struck,
+                              !.missing = @ \/ (lost /\ op \in { "", "complete", "cancel" }),
+                              !.doomed = @ \/ (lost /\ op \notin { "", "complete", "cancel" }) ] ]
+OpenOnes == IF Open THEN DOMAIN others \cup {deal} ELSE DOMAIN others
+RecordOf(t) == IF t = deal THEN txn ELSE others[t]
 
 \* A transaction may also give back.  What is beyond the maximum then is dead-lettered;
 \* what is at it may be (`Exhausted`).
@@ -193,11 +235,11 @@ GivenBackAtCommit(m) == LET n == Raised(msg[m].count)
                         IN IF n > MaxDeliveryCount THEN Dead(m, "limit") ELSE GivenBack(m, n, FALSE)
 TraceCommitted(where) ==
     [ m \in Messages |->
-        IF msg[m].at = "pending" THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
-        ELSE IF ~msg[m].settling THEN msg[m]
+        IF m \in TracePending THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
+        ELSE IF m \notin TraceSettling THEN msg[m]
         ELSE IF IsScheduled(m) THEN Withdrawn(m)
-        ELSE IF << m, "txn abandon" >> \in returns THEN GivenBackAtCommit(m)
-        ELSE IF << m, "txn dead letter" >> \in returns THEN Dismissed(m)
+        ELSE IF Does(m, "txn abandon") THEN GivenBackAtCommit(m)
+        ELSE IF Does(m, "txn dead letter") THEN Dismissed(m)
         ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m) ]
 
 TracePeekingInit == /\ cursor = T.cursors
@@ -276,8 +318,8 @@ DeadLater(m) == \E k \in T.graves[m].shown : ~Done(k) /\ T.order[k] # E.head
 \* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
 \* ends, is: it is in the way of others, and no good to any.
 FitsWhatIsShown(m) ==
-    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead", "activated", "racing" }
-    ELSE /\ msg'[m].at = "done" => ~DeadLater(m) /\ ~BirthLater(m)
+    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead", "activated", "racing", "dropped" }
+    ELSE /\ msg'[m].at \in { "done", "dropped" } => ~DeadLater(m) /\ ~BirthLater(m)
          /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
          /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at \in { "ready", "deferred" }
               /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
@@ -335,10 +377,20 @@ OnePeek ==
     /\ \A i \in DOMAIN E.ms : /\ E.counts[i] # -1 => PeekCount(E.ms[i], E.counts[i])
                                /\ ShownAs(E.ms[i], E.states[i])
 
+\* As `Drops`, also where the window may be over.
+Dropped(m) ==
+    /\ Valid(m) /\ MayRepeat(m)
+    /\ \E p \in Partitions : \E used \in WastedNumbers({p} \cup TriedBefore(m)) :
+        /\ MayStore(m, p)
+        /\ counter' = CountersAfter(used)
+        /\ home' = HomeAfter(m, p)
+    /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]
+    /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
+
 \* Mixed with a keyless message: either verdict.
 OneSend ==
     /\ E.first /\ "KEY-7" \in Rules => OneKey(E.m)
-    /\ Send(E.m) \/ StoredPast(E.m)
+    /\ Send(E.m) \/ StoredPast(E.m) \/ (MaySend(E.m) /\ Dropped(E.m))
 
 NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
@@ -380,6 +432,15 @@ TxnSendsInvalid ==
     /\ Wastes(In(E.ms))
     /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
 
+\* TXN-9: it may have as many messages as it may have.
+TxnFull ==
+    /\ running
+    /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
+    /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
+TxnSendsFull == /\ TxnFull
+                /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
+                /\ Wastes(In(E.ms))
+
 OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
 
 \* RCV-14: all locks of a request are of one partition.
@@ -396,7 +457,8 @@ OneSettlement ==
          [] E.op = "defer" -> Defer(E.who, E.m, E.lock)
          [] E.op = "complete dead" -> DeadHeld(E.m, E.lock) /\ CompleteDead(msg[E.m].by, E.m)
          [] E.op = "abandon dead" -> DeadHeld(E.m, E.lock) /\ AbandonDead(msg[E.m].by, E.m)
-         [] E.op \in SettlesInTxn -> SameTxn /\ TxnSettlement(E.who, E.m, E.lock, E.op)
+         [] E.op \in SettlesInTxn ->
+                SameTxn /\ ~SettledElsewhere(E.m) /\ TxnSettlement(E.who, E.m, E.lock, E.op)
 
 \* Where RCV-8 is no rule a lost lock may settle all the same, or be said to.
 SettledAnyhow ==
@@ -462,13 +524,10 @@ Renewal ==
     /\ msg' = [ msg EXCEPT ![E.m].doubt = IF @ = "fault" THEN "no" ELSE @ ]
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars, ghostVars >>
 
-\* One transaction after the other.  A former one that nobody ended is rolled back
-\* by then: nothing is asked in it any more.
 Begins ==
     /\ running
-    /\ IF Open THEN msg' \in RolledBack ELSE UNCHANGED msg
     /\ txn' = NoWork("open")
-    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars, ghostVars >>
+    /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars, ghostVars >>
 BeginFails == (~running \/ Down # {} \/ MayBeBusy) /\ Idle
 
 Commits == /\ SameTxn
@@ -566,6 +625,8 @@ Taken ==
       [] E.op = "txn cancel" -> SameTxn /\ TxnCancel(E.m)
       [] E.op = "txn cancel refused" -> TxnCancelRefused
       [] E.op = "txn send refused" -> TxnSendsRefused
+      [] E.op = "txn send full" -> TxnSendsFull
+      [] E.op = "txn full" -> TxnFull /\ UNCHANGED << logVars, home >>
       [] E.op = "txn send invalid" -> TxnSendsInvalid \/ TxnSendsRefused
       [] E.op = "receive" -> OneDelivery
       [] E.op = "receive deferred" -> OneTaken
@@ -684,6 +745,7 @@ Changeless(step) ==
       [] S.op = "assigned" -> Hears(told[S.part].changes, S)
       [] S.op = "front end lost" ->
             /\ mislaid = AllMislaid /\ txn = InDoubtAfter(Open)
+            /\ \A t \in DOMAIN others : others[t].doubt
             /\ \A s \in T.window[at] \ ahead :
                   T.steps[s].who # S.who \/ T.steps[s].op = "front end lost"
       [] OTHER -> FALSE
@@ -696,9 +758,11 @@ Deferred ==
     /\ \E s \in T.window[at] \ (ahead \cup { aim }) :
           PriorDone(s, at, ahead) /\ Changeless(s) /\ (s < aim \/ ~Changeless(aim))
 
-\* What the transaction gives back, or dead-letters, of what it settles.
-GivesBack(ms) == returns' = { x \in returns \cup ms : msg'[x[1]].settling }
-Given(step) == IF step.op \in { "txn abandon", "txn dead letter" } THEN { << step.m, step.op >> } ELSE {}
+\* What open transactions settle.
+Enlisted1(step) ==
+    settles' = { x \in settles \cup IF step.op \in SettlesInTxn \cup { "txn cancel" } /\ ~SettledElsewhere(step.m)
+                                   THEN { << step.m, step.op, step.txn >> } ELSE {} : msg'[x[1]].settling }
+EnlistsNothing == settles' = { x \in settles : msg'[x[1]].settling }
 
 Heard ==
     CASE E.op = "assigned" ->
@@ -708,7 +772,10 @@ Heard ==
                     ELSE [ p \in Partitions |-> [ told[p] EXCEPT !.changes = << >> ] ]
       [] OTHER -> Tells
 
-Follow == Taken /\ (Consistent = TRUE) /\ MovesOn /\ GivesBack(Given(E)) /\ Heard
+Follow ==
+    /\ E.txn \notin DOMAIN others
+    /\ Taken /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
+    /\ others' = IF E.op = "begin" THEN [ t \in OpenOnes |-> RecordOf(t) ] ELSE OthersAfter(E.op)
 
 (***************************************************************************)
 (* The broker's own moves, where the step needs them.                       *)
@@ -759,7 +826,7 @@ ExpireFor(m) ==
     \/ WearsOut(m)
     \/ IsRefused(m)
     \/ /\ E.txn # "" /\ E.error # ""
-       /\ msg[m].settling
+       /\ msg[m].settling /\ Settles(m, E.txn)
     \/ HasToGo(m) /\ (MayBeWorn(m) \/ m \in T.mortal)
     \/ E.op = "partition down" /\ m \in E.cached /\ msg[m].at = "locked"
 
@@ -776,8 +843,11 @@ ComebackFor(m) == /\ GivesBackFirst /\ InDoubt(m)
                   /\ m \in In(E.ms) /\ (Delivers1 \/ E.op = "settlement refused")
 Comeback(m) == msg' = [ msg EXCEPT ![m] = GivenBack(m, msg[m].count, TRUE) ] /\ Else
 
-ExhaustedFor(m) == /\ HasToGo(m) \/ WearsOut(m)
-                   /\ msg[m].at = "ready" /\ msg[m].count >= MaxDeliveryCount
+\* When it goes to the dead letters is the broker's (reading "Dead letters"): when its last
+\* lock ends, or at any time after.
+ExhaustedFor(m) == /\ \/ HasToGo(m) \/ WearsOut(m)
+                      \/ E.op = "by number refused" /\ E.error = "lost" /\ m \in In(E.ms)
+                   /\ msg[m].at \in { "ready", "deferred" } /\ msg[m].count >= MaxDeliveryCount
 Exhausted(m) == msg' = [ msg EXCEPT ![m] = Dead(m, "limit") ] /\ Else
 
 LifeEndsFor(m) == /\ m \in T.mortal
@@ -844,8 +914,14 @@ NumberFor(m) ==
         /\ HasNext(m, p)
         /\ \/ NeedsNumbers(m)
            \/ /\ ~Placed(m)  \* it comes to nothing
-              /\ E.op \in { "rollback", "rollback refused", "commit refused", "begin",
-                             "partition down", "kill" }
+              /\ E.op \in { "rollback", "rollback refused", "commit refused", "partition down", "kill" }
+
+\* `NumberEarly`, whichever transaction it is.
+Numbers1(m) ==
+    /\ MayNumberEarly(m) /\ Serves(msg[m].part)
+    /\ msg' = [ msg EXCEPT ![m].num = counter[msg[m].part] ]
+    /\ counter' = CountersAfter({ msg[m].part })
+    /\ UNCHANGED << faultVars, home, txn, peekVars, flowVars, ghostVars >>
 
 \* Where it is not known what number a partition began with, the first that is
 \* shown says.
@@ -867,13 +943,19 @@ TriedAt(u, p) ==
     /\ tried' = tried \cup { << u, p >> }
     /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars, taken >>
 
+\* TXN-9: it has lasted for its time, and may be rolled back, though nobody is told.
+TimeIsUp == /\ E.error # "" /\ E.txn \in E.late /\ SameTxn /\ Open /\ ~txn.doubt
+            /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
+            /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
+
 Own ==
     /\ UNCHANGED << taken, tried >>
     /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
                                 /\ (E.op = "drained" /\ AtMaximum(m) => msg'[m].at \notin { "ready", "deferred" })
        \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
-       \/ \E m \in Here : NumberFor(m) /\ NumberEarly(m)
+       \/ \E m \in Here : NumberFor(m) /\ Numbers1(m)
+       \/ TimeIsUp
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
        \/ \E m \in Here : ExpireDeadFor(m) /\ ExpireDead(m)
@@ -984,9 +1066,28 @@ Optional1(u, U) ==
 Optional ==
     /\ \E u \in T.optional[at] :
         /\ Optional1(u, T.steps[u])
-        /\ GivesBack(Given(T.steps[u]))
+        /\ Enlisted1(T.steps[u])
+        /\ others' = OthersAfter(T.steps[u].op)
         /\ taken' = [ taken EXCEPT ![u] = @ + 1 ]
     /\ UNCHANGED tried
+
+\* What is settled in this transaction another one has given back.
+OtherRolledBack(t) ==
+    /\ E.op \in SettlesInTxn /\ Settles(E.m, t)
+    /\ others[t].doubt \/ t \in E.late
+    /\ msg' \in RolledBackAll(t)
+    /\ Else
+    /\ others' = [ x \in DOMAIN others \ {t} |-> others[x] ]
+    /\ settles' = { x \in settles : x[3] # t }
+
+\* Another transaction is that of the step, or of one that may have happened.
+SwitchesTo(t) ==
+    /\ t \in DOMAIN others
+    /\ txn' = others[t] /\ deal' = t
+    /\ others' = [ x \in OpenOnes \ {t} |-> RecordOf(x) ]
+    /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars, trace, at, ahead, aim,
+                    excuse, spent, shaky, taken, tried, settles, told, chosen >>
+MayHaveBeen == { T.steps[u].txn : u \in { v \in T.optional[at] : taken[v] = 0 } } \ { "", E.txn }
 
 (***************************************************************************)
 (* All of it.                                                               *)
@@ -996,17 +1097,23 @@ TraceInit ==
     /\ at = 1 /\ ahead = {}
     /\ aim \in Chosen(1, {})
     /\ excuse \in ExcusesOf(aim)
-    /\ spent = FALSE /\ shaky = {} /\ tried = {} /\ deal = "" /\ returns = {} /\ chosen = TRUE
+    /\ spent = FALSE /\ shaky = {} /\ tried = {} /\ deal = "" /\ settles = {} /\ chosen = TRUE
+    /\ others = [ t \in {} |-> NoWork("none") ]
     /\ told = [ p \in Partitions |-> [ changes |-> << >>, heard |-> 0 ] ]
     /\ taken = [ u \in T.optionals |-> 0 ]
     /\ Init
 
 TraceNext ==
     /\ aim # 0
-    /\ \/ Follow
+    /\ IF E.txn \in DOMAIN others /\ MayHaveBeen \cap DOMAIN others = {} THEN SwitchesTo(E.txn) ELSE
+       \/ Follow
        \/ Optional /\ (Consistent = TRUE) /\ Waits
-       \/ (Own \/ Tries) /\ (Consistent = TRUE) /\ GivesBack({}) /\ Waits
-       \/ (\E p \in Partitions : BeginAt(p)) /\ UNCHANGED << taken, tried, returns >> /\ Waits
+       \/ (Own \/ Tries) /\ (Consistent = TRUE) /\ EnlistsNothing /\ others' = OthersAfter("") /\ Waits
+       \/ /\ \E p \in Partitions : BeginAt(p)
+          /\ UNCHANGED << taken, tried, settles, others >> /\ Waits
+       \/ /\ \E t \in DOMAIN others : OtherRolledBack(t) /\ (Consistent = TRUE)
+          /\ UNCHANGED << taken, tried >> /\ Waits
+       \/ \E t \in MayHaveBeen \cup {E.txn} : SwitchesTo(t)
 
 (***************************************************************************)
 (* Which states are followed.  A narrow search goes on from the first        *)

@@ -15,6 +15,9 @@ T = TypeVar("T")
 NOBODY: Final = "nobody"
 """Who receives without a flow, where flows are needed."""
 
+FULL: Final = frozenset({"quota", "too_large", "invalid_operation"})
+"""The errors of what is refused because there is too much already."""
+
 LOST: Final = frozenset({"lock_lost", "not_found", "invalid_operation"})
 """The errors of what is refused for good."""
 
@@ -88,7 +91,7 @@ class Building:
             ret = FOREVER if optional or one.ret is None else one.ret
         steps = list(steps)
         for k, step in enumerate(steps):
-            step.record, step.call, step.ret = one.record, one.call, ret
+            step.record, step.call, step.ret, step.late = one.record, one.call, ret, one.late
             if one.dead and step.op in _OF_THE_DEAD:
                 step.op += DEAD
             step.head, step.first, step.optional = head, k == 0, optional

@@ -37,7 +37,9 @@ _REPLACED: Final = {
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
     "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead", "Arrival": "TraceArrival",
-    "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder",
+    "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder", "Repeats": "TraceRepeats",
+    "Pending": "TracePending", "Settling": "TraceSettling", "UnnumberedIn": "TraceUnnumberedIn",
+    "MayNumberEarly": "TraceMayNumberEarly", "DoomedBy": "TraceDoomedBy",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
@@ -160,6 +162,8 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "born": frozenset(trace.births) - {0},
             "past": frozenset(trace.past),
             "mortal": frozenset(trace.mortal),
+            "copies": [*map(frozenset, trace.copies), *[frozenset[int]()] * unsent],
+            "repeats": [*map(frozenset, trace.repeats), *[frozenset[int]()] * unsent],
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
             "graves": [
                 _record({**grave._asdict(), "shown": frozenset(shown)})
@@ -210,7 +214,8 @@ def _step(step: Step) -> Text:
             "count": step.counts[0] if step.counts else -1, "lock": step.locks[0] if step.locks else 0,
             "part": step.part, "state": step.state, "txn": step.txn, "error": step.error, "max": step.max,
             "first": step.first, "passing": step.passing, "free": step.free, "unknown": step.unknown,
-            "keyless": step.keyless, "cached": frozenset(step.cached), "head": step.head,
+            "keyless": step.keyless, "cached": frozenset(step.cached),
+            "late": frozenset(step.late), "head": step.head,
             "then": step.then, "prior": step.prior,
         }
     )  # fmt: skip

@@ -39,7 +39,9 @@ class Places:
         self.partitioned = "partitioned" in recording.words
         self.messages = [message for one in recording.operations for message in one.sent]
         self.messages += [
-            one._replace(id=one.later, later=None, past=False) for one in self.messages if one.later
+            one._replace(id=one.later, later=None, past=False, copies=(), repeats=())
+            for one in self.messages
+            if one.later
         ]
         self.sent = {message.id: n for n, message in enumerate(self.messages, 1)}
         self.births = [self.sent.get(message.later or "", 0) for message in self.messages]

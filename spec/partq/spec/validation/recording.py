@@ -18,8 +18,9 @@ class NotFollowed(Exception):
 
 class Sent(NamedTuple):
     """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: it bears two
-    different keys (KEY-3). ``later``: of a scheduled one its ID from its activation on; ``past``: its
-    time may have come when it was sent. ``mortal``: its time to live may have ended."""
+    different keys (KEY-3). ``later``: of a scheduled one its ID from its activation on; ``past``: its time
+    may have come when it was sent. ``mortal``: its time to live may have ended. ``copies``: those of its ID
+    and key of which it may be a duplicate (DUP-1), ``repeats``: of which it is one, if that was stored."""
 
     id: str
     key: str | None = None
@@ -27,6 +28,8 @@ class Sent(NamedTuple):
     later: str | None = None
     past: bool = False
     mortal: bool = False
+    copies: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
 
 
 class Shown(NamedTuple):
@@ -52,11 +55,13 @@ class Operation(NamedTuple):
     None: it may still happen later. ``outcome``: ok, error or unknown. ``limit``: how many messages were
     asked for. ``deletes``: a receive that takes no locks. ``since``: of a peek from a number on, its
     partition bits and counter. ``impatient``: a send whose timeout is too short to be re-routed (ROUTE-6).
-    ``partition``: which one a fault strikes, a bind asks for, or an assignment tells of; ``flow``: by which a
-    client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13).
+    ``partition``: which one a fault strikes, a bind asks for, or an assignment tells of; ``flow``: by which
+    a client consumes, or that of the assignment; ``state``: what the flow is to the partition (REB-13).
     ``dead``: it was asked of the dead-letter queue, or tells of that; ``reason``: why a client dead-letters
-    messages, if it says why. ``about``: the messages that it names by their numbers, those that any
-    has; ``strange``: another number is among them; ``apart``: they are of different partitions."""
+    messages, if it says why. ``about``: the messages that it names by their numbers, those that any has;
+    ``strange``: another number is among them; ``apart``: they are of different partitions. ``full``: its
+    transaction may have as many messages as it may have (TXN-9), ``overfull``: and cannot take what it
+    sends; ``late``: the transactions that may have lasted for their time."""
 
     record: int
     op: str
@@ -81,6 +86,9 @@ class Operation(NamedTuple):
     about: tuple[str, ...] = ()
     strange: bool = False
     apart: bool = False
+    full: bool = False
+    overfull: bool = False
+    late: tuple[str, ...] = ()
 
     @property
     def passing(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from .recording import FOREVER, NotFollowed, Operation, Recording
+from .recording import NotFollowed, Operation, Recording
 
 SENDS: Final = frozenset({"send", "send_batch", "schedule"})
 LINKS: Final = frozenset({"disconnect", "connection_lost", "frontend_lost"})
@@ -96,29 +96,12 @@ def _check_ids(recording: Recording) -> None:
 
 
 def _check_transactions(recording: Recording) -> None:
-    """The specification has one transaction after the other."""
-    begins = [one for one in recording.operations if one.op == "begin" and not one.refused]
-    names = [one.txn for one in begins]
+    names = [one.txn for one in recording.operations if one.op == "begin" and not one.refused]
     if len(set(names)) < len(names):
         raise NotFollowed("a transaction's name is used twice")
-    for later in begins:
-        for earlier in begins:
-            if earlier.call < later.call and not _over(recording, earlier.txn, later.call):
-                raise NotFollowed("two transactions at a time")
     for one in recording.operations:
         if one.txn is not None and one.txn not in names and not one.refused:
             raise NotFollowed("a transaction that no client began")
-
-
-def _over(recording: Recording, txn: str | None, instant: int) -> bool:
-    """Whether nothing more happens in the transaction from that instant on. What is refused may come later,
-    if the transaction ended for certain."""
-    mine = [one for one in recording.operations if one.txn == txn]
-    late = [one for one in mine if one.ret is None or one.ret > instant]
-    ended = any(
-        one.op in ("commit", "rollback") and one.happened and (one.ret or FOREVER) <= instant for one in mine
-    )
-    return all(one.refused for one in late) and (ended or not late)
 
 
 def _check_flows(recording: Recording) -> None:

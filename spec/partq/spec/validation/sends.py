@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Final
 
-from .building import Building, Sight, Translated, grouped, runs
+from .building import FULL, Building, Sight, Translated, grouped, runs
 from .recording import FOREVER, NotFollowed, Operation
 from .steps import Step
 
@@ -24,6 +24,9 @@ def _send(t: Building, one: Operation) -> None:
     kind = "send" if one.txn is None else "txn schedule" if one.op == "schedule" else "txn send"
     if one.txn is not None and any(message.past for message in one.sent):
         raise NotFollowed("a message of a transaction whose time had come when it was sent")
+    if one.overfull and one.happened and "TXN-9" in t.recording.rules:
+        t.put(one, [Step("impossible")])
+        return
     ret = one.ret
     if not one.happened:
         later = [birth for m in ms if (birth := t.places.births[m - 1])]
@@ -63,7 +66,9 @@ def _turn(t: Building, m: int) -> tuple[bool, int, Sight]:
 
 def _send_refused(t: Building, one: Operation, ms: Sequence[int]) -> None:
     invalid = one.error == "invalid_operation"
-    if one.txn is not None:
+    if one.full and one.error in FULL:
+        op = "txn send full"
+    elif one.txn is not None:
         op = "txn send invalid" if invalid else "txn send refused"
     elif invalid:
         op = "send invalid"
@@ -77,7 +82,9 @@ def _send_refused(t: Building, one: Operation, ms: Sequence[int]) -> None:
 def _cancel(t: Building, one: Operation) -> None:
     ms = [t.sent[id] for id in one.about if id in t.sent]
     kind = "cancel" if one.txn is None else "txn cancel"
-    if one.refused:
+    if one.refused and one.full and one.error in FULL:
+        t.refuse("txn full", one)
+    elif one.refused:
         t.refuse(f"{kind} refused", one, ms=ms, unknown=not ms)
     elif not (ms and t.places.births[ms[0] - 1]):
         t.put(one, [Step("impossible")] if one.happened else [])

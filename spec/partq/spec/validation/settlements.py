@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .building import NOBODY, Building, Given, Translated
+from .building import FULL, NOBODY, Building, Given, Translated
 from .recording import NotFollowed, Operation
 from .steps import Step
 
@@ -23,7 +23,9 @@ def _settle(t: Building, one: Operation) -> None:
         raise NotFollowed("a settlement of locks of both queues")
     kind = "renew" if one.op == "renew_lock" else one.op.replace("_", " ")
     kind = kind if one.txn is None else f"txn {kind}"
-    if one.refused:
+    if one.refused and one.full and one.error in FULL:
+        t.refuse("txn full", one)
+    elif one.refused:
         op = "settlement refused" if one.txn is None else "txn settlement refused"
         t.refuse(op, one, **_locks(t, one, known), unknown=strange)
     elif not one.happened:

@@ -30,7 +30,7 @@ class Step:
     how many messages an operation of unknown outcome may take. ``first``: of its operation. ``passing``: it
     was refused in passing; ``free``: which needs no other excuse. ``unknown``: it names a lock that no
     client was given. ``keyless``: a send that any partition takes. ``cached``: at the start of an outage,
-    what front ends hand out in its course.
+    what front ends hand out in its course. ``late``: the transactions that may have lasted for their time.
 
     ``head``: the first step of the same instant, ``then``: the next one, ``prior``: what has to be done
     before; 0 where there is none. ``optional``: it may have happened, and at any time after its ``call``."""
@@ -53,6 +53,7 @@ class Step:
     unknown: bool = False
     keyless: bool = False
     cached: Collection[int] = ()
+    late: Collection[str] = ()
     head: int = 0
     then: int = 0
     prior: int = 0
@@ -112,13 +113,14 @@ class Trace:
 
     ``within``: the transaction that a message was sent in, or ""; ``births``: what a scheduled one is
     activated as, or 0; ``past``: those whose time may have come when they were sent; ``mortal``: those whose
-    time to live may have ended. ``place``: its partition (0: not known) and number (-1); ``graves``: of it as
-    a dead letter. ``allowed``: the partitions that may take it, of which ``likely`` ones are tried first.
-    ``owner``: of each partition the messages by number.
-    ``start``: its counter before the first one; ``floor``, ``top``: the first and last number shown.
-    ``events``: the assignments that were told of it: flow and state; ``observed``: whether any were.
-    ``cursors``: of walks that start at a number, by who walks. ``presumed``: the order in which messages of a
-    batch were stored is not known for certain, so that a rejection says nothing."""
+    time to live may have ended; ``copies``, ``repeats``: the messages of which one may be, or is, a
+    duplicate. ``place``: its partition (0: not known) and number (-1); ``graves``: of it as a dead letter.
+    ``allowed``: the partitions that may take it, of which ``likely`` ones are tried first. ``owner``: of
+    each partition the messages by number. ``start``: its counter before the first one; ``floor``, ``top``:
+    the first and last number shown. ``events``: the assignments that were told of it: flow and state;
+    ``observed``: whether any were. ``cursors``: of walks that start at a number, by who walks. ``presumed``:
+    the order in which messages of a batch were stored is not known for certain, so that a rejection says
+    nothing."""
 
     recording: Recording
     partitions: int
@@ -128,6 +130,8 @@ class Trace:
     births: Sequence[int]
     past: Collection[int]
     mortal: Collection[int]
+    copies: Sequence[Collection[int]]
+    repeats: Sequence[Collection[int]]
     place: Sequence[tuple[int, int]]
     graves: Sequence[Grave]
     allowed: Sequence[Collection[int]]

@@ -49,6 +49,8 @@ class _Translation(Building):
             places.births,
             {n for n, message in enumerate(places.messages, 1) if message.past and message.later},
             {n for n, message in enumerate(places.messages, 1) if message.mortal},
+            [{self.sent[id] for id in message.copies} for message in places.messages],
+            [{self.sent[id] for id in message.repeats} for message in places.messages],
             places.place,
             [places.graves[m] for m in range(1, len(places.place) + 1)],
             places.allowed,
