@@ -22,6 +22,10 @@ A, B = send("a"), send("b")
 COPY, DOUBT, NONE = again("a2", "a"), again("a2", "a", certain=False), send("a2")
 TAKEN = receive(show("a", 1, lock="x")), complete("x")
 LATE = again("a2~", "a", op="schedule", later="a2")
+BEGIN, COMMIT, ROLLBACK = (did(op, txn="t") for op in ("begin", "commit", "rollback"))
+INSIDE = BEGIN, COPY._replace(txn="t")
+FIRST = BEGIN, again("a", "a2")._replace(txn="t")
+SECOND = receive(show("a2", 1, lock="y")), complete("y")
 REFUSED = A._replace(outcome="error", error="unavailable")
 LAWFUL = (
     ids(A, COPY, *TAKEN, DRAINED),
@@ -33,6 +37,13 @@ LAWFUL = (
     ids(A, NONE, *TAKEN, receive(show("a2", 2, lock="y")), complete("y"), DRAINED),  # DUP-2
     ids(A, LATE, *TAKEN, DRAINED),
     ids(REFUSED, COPY, receive(show("a2", 1))),
+    ids(A, *INSIDE, COMMIT, *TAKEN, DRAINED),
+    ids(*INSIDE, A, COMMIT, *TAKEN, DRAINED),  # found at the commit
+    ids(*FIRST, COPY, COMMIT, *TAKEN, DRAINED),  # the second is dropped
+    ids(*FIRST, COPY, COMMIT, *SECOND, DRAINED),  # or the first
+    ids(*FIRST, COPY, ROLLBACK, DRAINED),
+    ids(*FIRST, ROLLBACK, COPY, *SECOND, DRAINED),
+    ids(*FIRST, COPY._replace(txn="t"), COMMIT, *SECOND, DRAINED),
 )
 WRONG = (
     ids(A, COPY, *TAKEN, receive(show("a2", 2))),  # DUP-1
@@ -42,6 +53,11 @@ WRONG = (
     ids(A, COPY, COPY._replace(sent=(Sent("a3", "k", copies=("a2",)),)), *TAKEN, DRAINED),  # not stored
     ids(A, LATE, *TAKEN, receive(show("a2", 3))),
     ids(REFUSED, COPY, DRAINED),
+    ids(A, *INSIDE, COMMIT, *TAKEN, receive(show("a2", 2))),
+    ids(*FIRST, COPY, COMMIT, *TAKEN, receive(show("a2", 2))),
+    ids(*FIRST, COPY, COMMIT, DRAINED),  # both dropped
+    ids(*FIRST, ROLLBACK, COPY, DRAINED),
+    ids(*FIRST, COPY._replace(txn="t"), COMMIT, DRAINED),
     ids(A, COPY._replace(outcome="error", error="quota"), DRAINED),
 )  # fmt: skip
 

@@ -217,24 +217,30 @@ def compared_to_copies(
             groups.setdefault((message_id(message.id), message.key), []).append((one, message))
     shown = {shown.id for one in operations for shown in one.shown if not one.sent}
     copies, repeats = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    commits = {one.txn: one.ret for one in operations if one.op == "commit" and one.happened}
+
+    def stored(one: Operation) -> int | None:
+        """By when what it sends was stored, if it was."""
+        return one.ret if one.txn is None else commits.get(one.txn)
+
     over, within = (
         entity.duplicate_window + header.skew_ns + header.lateness,
         entity.duplicate_window - header.skew_ns,
     )
     for group in groups.values():
         for one, message in group if len(group) > 1 else ():
-            if one.txn is not None:
-                raise NotFollowed("duplicates in transactions are not followed")
             if not (one.happened or one.refused) and not {message.id, message.later} & shown:
                 raise NotFollowed("a copy that is never shown, whose send has an unknown outcome")
             others = [(other, copy) for other, copy in group if copy is not message]
             copies[message.id] = tuple(
                 copy.id
                 for other, copy in others
-                if copy.later or other.ret is None or one.call - other.ret <= over
+                if copy.later or (end := stored(other)) is None or one.call - end <= over
             )
             repeats[message.id] = tuple(
-                copy.id for other, copy in others if one.ret is not None and one.ret - other.call < within
+                copy.id
+                for other, copy in others
+                if (end := stored(one)) is not None and end - other.call < within
             )
     return tuple(
         one._replace(

@@ -85,7 +85,8 @@ BirthLater(m) == Birth(m) # 0 /\ ~(Done(T.last[Birth(m)]) /\ \A k \in T.graves[B
 (* the times of their sends of which the window certainly is not over       *)
 (* (`repeats`).                                                             *)
 (***************************************************************************)
-TraceRepeats(m) == \E n \in T.repeats[m] : WasStored(n)
+\* What a transaction may send still counts, or not (reading "Duplicates").
+TraceRepeats(m) == \E n \in T.repeats[m] : WasStored(n) /\ msg[n].at # "pending"
 MayRepeat(m) == \E n \in T.copies[m] : WasStored(n)
 
 \* RCV-15: what is over stays or goes, which makes no difference, for a peek may leave it
@@ -379,18 +380,26 @@ OnePeek ==
 
 \* As `Drops`, also where the window may be over.
 Dropped(m) ==
-    /\ Valid(m) /\ MayRepeat(m)
+    /\ MaySend(m) /\ Valid(m) /\ MayRepeat(m)
     /\ \E p \in Partitions : \E used \in WastedNumbers({p} \cup TriedBefore(m)) :
         /\ MayStore(m, p)
         /\ counter' = CountersAfter(used)
         /\ home' = HomeAfter(m, p)
     /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]
-    /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
+    /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
+
+\* A duplicate in a transaction is found when it is sent, or at the commit.
+TxnDropped(m) == /\ Open /\ MayJoin(m) /\ Dropped(m)
+                 /\ txn' = [ txn EXCEPT !.key = IF @ = NoKey THEN Key(m) ELSE @ ]
+DropsAtCommit(m) == /\ m \in TracePending /\ MayRepeat(m)
+                    /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]
+                    /\ Else
+NoneIsCopy == \A m \in TracePending : ~Repeats(m) /\ T.repeats[m] \cap TracePending = {}
 
 \* Mixed with a keyless message: either verdict.
 OneSend ==
     /\ E.first /\ "KEY-7" \in Rules => OneKey(E.m)
-    /\ Send(E.m) \/ StoredPast(E.m) \/ (MaySend(E.m) /\ Dropped(E.m))
+    /\ Send(E.m) \/ StoredPast(E.m) \/ (Dropped(E.m) /\ txn' = txn)
 
 NoneStored ==
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
@@ -441,7 +450,7 @@ TxnSendsFull == /\ TxnFull
                 /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
                 /\ Wastes(In(E.ms))
 
-OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m))
+OneTxnSend == SameTxn /\ (TxnSend(E.m) \/ TxnSendLetPass(E.m) \/ TxnDropped(E.m))
 
 \* RCV-14: all locks of a request are of one partition.
 OfOne == "RCV-14" \notin Rules \/ \A m, n \in In(E.ms) : MaySettleBoth(m, n)
@@ -530,9 +539,8 @@ Begins ==
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars, ghostVars >>
 BeginFails == (~running \/ Down # {} \/ MayBeBusy) /\ Idle
 
-Commits == /\ SameTxn
-           /\ Commit
-           /\ \A m \in Pending : msg'[m].at = "lagging"
+CommitsLate == NoneIsCopy /\ Commit /\ \A m \in Pending : msg'[m].at = "lagging"
+Commits == SameTxn /\ CommitsLate
 CommitRefused == IF SameTxn THEN CommitFails \/ CommitRejected ELSE Idle
 RollbackRefused == IF SameTxn THEN RollbackFails \/ RollbackRejected ELSE Idle
 RollsBack == SameTxn /\ Rollback
@@ -619,7 +627,7 @@ Taken ==
       [] E.op = "send invalid" -> SendsInvalid
       [] E.op = "send full" -> SendsFull
       [] E.op = "txn send" -> OneTxnSend
-      [] E.op = "txn schedule" -> SameTxn /\ (TxnSchedule(E.m) \/ TxnSendLetPass(E.m))
+      [] E.op = "txn schedule" -> SameTxn /\ (TxnSchedule(E.m) \/ TxnSendLetPass(E.m) \/ TxnDropped(E.m))
       [] E.op = "cancel" -> Cancel(E.m)
       [] E.op = "cancel refused" -> CancelRefused
       [] E.op = "txn cancel" -> SameTxn /\ TxnCancel(E.m)
@@ -943,6 +951,11 @@ TriedAt(u, p) ==
     /\ tried' = tried \cup { << u, p >> }
     /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars, taken >>
 
+\* The transaction is committed, or was.
+DropsFor == \/ E.op = "commit" /\ SameTxn
+            \/ \E u \in T.optional[at] : /\ T.steps[u].op = "commit" /\ taken[u] = 0
+                                         /\ T.steps[u].txn = deal
+
 \* TXN-9: it has lasted for its time, and may be rolled back, though nobody is told.
 TimeIsUp == /\ E.error # "" /\ E.txn \in E.late /\ SameTxn /\ Open /\ ~txn.doubt
             /\ txn' = [ txn EXCEPT !.doubt = TRUE ]
@@ -956,6 +969,7 @@ Own ==
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ Numbers1(m)
        \/ TimeIsUp
+       \/ DropsFor /\ \E m \in Here : DropsAtCommit(m)
        \/ \E m \in Here : ComebackFor(m) /\ Comeback(m)
        \/ \E m \in Here : ExhaustedFor(m) /\ Exhausted(m)
        \/ \E m \in Here : ExpireDeadFor(m) /\ ExpireDead(m)
@@ -1055,7 +1069,7 @@ Optional1(u, U) ==
                   /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
       [] U.op = "commit" ->
             /\ taken[u] = 0 /\ U.txn = deal /\ Open
-            /\ \/ Commit /\ \A m \in Pending : msg'[m].at = "lagging"
+            /\ \/ CommitsLate
                \/ /\ msg' \in RolledBack
                   /\ txn' = NoWork("rolled back")
                   /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars, ghostVars >>
