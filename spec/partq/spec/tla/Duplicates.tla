@@ -16,17 +16,21 @@
 (***************************************************************************)
 EXTENDS Scheduling
 
-\* A request by the operation `op` to store a duplicate: ok, where it would be stored,
-\* and nothing is.  It may use up a number (SEQ-4 ?).
-Drops(op, m) ==
-    /\ Valid(m) /\ Repeats(m)
+\* Nothing is stored of m where it would be.  It may use up a number (SEQ-4 ?).
+NotKept(m) ==
+    /\ Valid(m)
     /\ \E p \in Partitions : \E used \in WastedNumbers({p} \cup TriedBefore(m)) :
         /\ MayStore(m, p)
         /\ counter' = CountersAfter(used)
         /\ home' = HomeAfter(m, p)
     /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]
+    /\ UNCHANGED << faultVars, peekVars, flowVars >>
+
+\* A request by the operation `op` to store a duplicate: ok, and nothing is stored.
+Drops(op, m) ==
+    /\ Repeats(m) /\ NotKept(m)
     /\ Record(SendSeen(history, m, "accepted", Partitions), Said(op, NoClient, m, "ok"))
-    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
+    /\ UNCHANGED txn
 
 SendDuplicate(m) ==
     /\ MaySend(m)

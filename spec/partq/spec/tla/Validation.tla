@@ -379,14 +379,7 @@ OnePeek ==
                                /\ ShownAs(E.ms[i], E.states[i])
 
 \* As `Drops`, also where the window may be over.
-Dropped(m) ==
-    /\ MaySend(m) /\ Valid(m) /\ MayRepeat(m)
-    /\ \E p \in Partitions : \E used \in WastedNumbers({p} \cup TriedBefore(m)) :
-        /\ MayStore(m, p)
-        /\ counter' = CountersAfter(used)
-        /\ home' = HomeAfter(m, p)
-    /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]
-    /\ UNCHANGED << faultVars, peekVars, flowVars, ghostVars >>
+Dropped(m) == MaySend(m) /\ MayRepeat(m) /\ NotKept(m) /\ UNCHANGED ghostVars
 
 \* A duplicate in a transaction is found when it is sent, or at the commit.
 TxnDropped(m) == /\ Open /\ MayJoin(m) /\ Dropped(m)
