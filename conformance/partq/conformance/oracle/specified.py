@@ -23,7 +23,6 @@ from partq.model.messages import (
     as_active,
     as_dead,
     conflicting,
-    effective_key,
     is_scheduled,
     message_id,
 )
@@ -35,7 +34,7 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
 
-_FOLLOWED = frozenset({"scheduling", "expiry", "deferral", "transactions", "duplicates"})
+_FOLLOWED = frozenset({"scheduling", "expiry", "deferral", "transactions", "duplicates", "sessions"})
 """The mechanisms of sends that the specification follows."""
 
 
@@ -62,6 +61,8 @@ def _recording(everything: ByEntity, name: str) -> Recording:
         raise NotFollowed("a dead-letter queue without its queue is not followed")
     if name in everything.topics or entity.subscriptions:
         raise NotFollowed("topics are not specified")
+    if entity.requires_session and "SES-1" not in requirements_of(header.profile):
+        raise NotFollowed("sessions of which no rule speaks")
     if entity.duplicate_detection and "DUP-1" not in requirements_of(header.profile):
         raise NotFollowed("duplicates of which no rule speaks")
     try:
@@ -96,6 +97,7 @@ def _recording(everything: ByEntity, name: str) -> Recording:
         entity.max_delivery_count,
         header.lateness + header.skew_ns + (len(records) if header.clock == "virtual" else 0),
         1 + _lasted(header, records) // entity.lock_duration if family.locks_expire else 1,
+        entity.requires_session,
     )
 
 
@@ -167,7 +169,7 @@ def operation_of(
     """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
     names a lock of a dead letter; ``end``: times to live may have ended by then, ns."""
     args, family = record.args, profile(header.profile)
-    by_id = entity_of(header, record.entity).ids_count
+    entity = entity_of(header, record.entity)
     since, bits, numbers = args.get("from_seq"), family.counter_bits, numbers_named(record)
     unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
     shown = (_shown(one, bits, family, sent) for one in record.messages)
@@ -180,7 +182,7 @@ def operation_of(
         str(Outcome.UNKNOWN if unknown or _unnoticed(record, header) else record.outcome),
         record.error,
         tuple(
-            sent_of(message, family, by_id)._replace(
+            sent_of(message, family, entity)._replace(
                 past=_may_be_past(message, record, header),
                 mortal=message.ttl is not None and record.call + message.ttl <= end,
             )
@@ -201,6 +203,8 @@ def operation_of(
         args.get("about", ()),
         len(args.get("about", ())) < len({*numbers}),
         family.partitioned and len({number >> bits for number in numbers}) > 1,
+        session=args.get("session_id"),
+        next=bool(args.get("next")),
     )
 
 
@@ -305,11 +309,15 @@ def _waited(record: Record, header: Header) -> int:
     return 0 if record.ret is None else record.ret - record.call
 
 
-def sent_of(message: Message, family: Profile, by_id: bool = False) -> Sent:
-    """A message as it is sent to a queue of that family. ``by_id``: where it has no other key its ID is."""
-    key = effective_key(message, family.key_rule, by_id) if family.partitioned else None
+def sent_of(message: Message, family: Profile, entity: Entity = Entity()) -> Sent:
+    """A message as it is sent to that queue of that family: its session is its key, where one is required."""
+    key = family.key_of(message, entity) if family.partitioned else None
     return Sent(
-        message.id, key, family.key_rule is KeyRule.SERVICE_BUS and conflicting(message), _later(message)
+        message.id,
+        message.session_id if entity.requires_session else key,
+        family.key_rule is KeyRule.SERVICE_BUS and conflicting(message),
+        _later(message),
+        lacking=entity.requires_session and message.session_id is None,
     )
 
 

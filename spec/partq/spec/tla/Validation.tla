@@ -16,7 +16,7 @@
 (* is known from the start (`place`), and so is which assignments are told  *)
 (* of (`events`): no choice is made that contradicts them.                  *)
 (***************************************************************************)
-EXTENDS Deferral, Duplicates, TLC, Sequences
+EXTENDS Deferral, Duplicates, Sessions, TLC, Sequences
 
 CONSTANTS
     \* The traces, each a record.
@@ -44,11 +44,11 @@ VARIABLES
     deal,     \* the name of the transaction that `txn` is
     others,   \* the other open ones, by name
     settles,  \* what open ones settle: message, step, transaction
-    told,     \* of each partition what no event has told of yet, and how many were heard
+    untold,   \* of each partition what no event has told of yet, and how many were heard
     chosen    \* the step was just chosen, and nothing was done for it yet
 
 progress == << trace, at, ahead, aim, excuse, spent, shaky, taken, tried, deal,
-               others, settles, told, chosen >>
+               others, settles, untold, chosen >>
 
 T == Traces[trace]
 E == T.steps[aim]
@@ -89,6 +89,33 @@ BirthLater(m) == Birth(m) # 0 /\ ~(Done(T.last[Birth(m)]) /\ \A k \in T.graves[B
 TraceRepeats(m) == \E n \in T.repeats[m] : WasStored(n) /\ msg[n].at # "pending"
 MayRepeat(m) == \E n \in T.copies[m] : WasStored(n)
 
+(***************************************************************************)
+(* Sessions.  On an entity that requires them no message is received        *)
+(* outside of one, and its lock ends with that of its session.  Which locks *)
+(* a fault ends is chosen when it strikes.                                  *)
+(***************************************************************************)
+TraceSession(m) == T.sessions[m]
+Everything == Messages
+Lacking(ms) == \E m \in ms : m \in T.lacking
+\* Reading "Partition faults": also one that is down, as `ServesAnyway`.
+TraceServesSession(s) == running
+\* Whether one with nothing to receive comes next no source says.
+TraceAvailable(s) ==
+    holder[s] = NoClient /\ \E m \in MessagesOf(s) : Visible(m) \/ msg[m].at = "lagging"
+TraceInSessionOrder(m) ==
+    \/ ~msg[m].placed
+    \/ \A n \in MessagesOf(Session(m)) :
+          ~(msg[n].at = "ready" /\ msg[n].placed /\ Alive(n) /\ Older(n, m))
+\* TXN-4: a second session is refused, whichever partition it is in.
+TraceMayShare(m, p) == /\ ~T.required /\ Partitioned /\ HasKey(m) /\ Valid(m)
+                       /\ txn.key # NoKey /\ p = home[txn.key]
+
+\* A front end that is lost may take the sessions of its client with it.
+LosesSessions(ss) == \E lost \in SUBSET { s \in ss : holder[s] # NoClient } :
+                        \E raised \in SUBSET LockedIn(lost) : EndLocks(lost, raised)
+
+InSession(m) == msg[m].at = "ready" /\ Alive(m) /\ HoldsSession(E.who, E.session) /\ Session(m) = E.session
+
 \* RCV-15: what is over stays or goes, which makes no difference, for a peek may leave it
 \* out, it is in nobody's way, and an entity found empty need not have shown it.
 TraceInOrder(m) == \/ ~msg[m].placed
@@ -123,7 +150,7 @@ StoredPast(m) ==
 TraceKey(m) == T.keys[m]
 \* KEY-3; where that is no rule, either verdict.
 TwoKeyed(ms) == \E m \in ms : m \in T.conflicting
-TraceValid(m) == "KEY-3" \in Rules => ~TwoKeyed({m})
+TraceValid(m) == m \notin T.lacking /\ ("KEY-3" \in Rules => ~TwoKeyed({m}))
 
 \* Histories do not send in a fixed order.
 AnySend(m) == msg[m].at = "unsent"
@@ -281,16 +308,16 @@ Agrees(changes, p, n) ==
 
 \* The changes that are left when this event has told of the first, or of one that
 \* only such come before as need not be told of.
-RECURSIVE Hears(_, _)
-Hears(changes, event) ==
+RECURSIVE HearsOf(_, _)
+HearsOf(changes, event) ==
     IF changes = << >> THEN FALSE
-    ELSE TellsOf(event, Head(changes)) \/ (Head(changes).may /\ Hears(Tail(changes), event))
+    ELSE TellsOf(event, Head(changes)) \/ (Head(changes).may /\ HearsOf(Tail(changes), event))
 RECURSIVE Left(_, _)
 Left(changes, event) == IF TellsOf(event, Head(changes)) THEN Tail(changes)
                         ELSE Left(Tail(changes), event)
 
-Told(p, row) == told[p].changes \o Changes(duty[p], row)
-MayBe(p, row) == T.observed => Agrees(Told(p, row), p, told[p].heard + 1)
+Told(p, row) == untold[p].changes \o Changes(duty[p], row)
+MayBe(p, row) == T.observed => Agrees(Told(p, row), p, untold[p].heard + 1)
 
 TraceDistributions ==
     LET heirs == [ p \in Partitions |->
@@ -300,10 +327,10 @@ TraceDutiesWithout(c, s) ==
     Functions([ p \in Partitions |-> { row \in DutyWithout(p, c, s) : MayBe(p, row) } ])
 
 \* What is to be told of after a step that changes duties.
-Tells == IF T.observed
-         THEN /\ told' = [ p \in Partitions |-> [ told[p] EXCEPT !.changes = Told(p, duty'[p]) ] ]
+TellsLater == IF T.observed
+         THEN /\ untold' = [ p \in Partitions |-> [ untold[p] EXCEPT !.changes = Told(p, duty'[p]) ] ]
               /\ (\A p \in Partitions : MayBe(p, duty'[p])) = TRUE
-         ELSE told' = told
+         ELSE untold' = untold
 
 (***************************************************************************)
 (* What is never contradicted.                                              *)
@@ -404,7 +431,7 @@ SendsRefused == NoneStored /\ Wastes(In(E.ms))
 
 SendsInvalid ==
     /\ \A m \in In(E.ms) : MaySend(m)
-    /\ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
+    /\ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms)) \/ Lacking(In(E.ms))
     /\ SendsRefused
 
 \* A quota, or a size: no limits are modelled.
@@ -428,7 +455,7 @@ TxnSendsInvalid ==
     /\ SameTxn /\ Open /\ running
     /\ \A m \in In(E.ms) : MaySend(m)
     /\ \/ \E m \in In(E.ms) : ~MayJoin(m) \/ Apart(m)
-       \/ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms))
+       \/ MayRefuseKeys(E.m) \/ TwoKeyed(In(E.ms)) \/ Lacking(In(E.ms))
     /\ msg' = [ m \in Messages |-> IF m \in In(E.ms) THEN NotStored(m) ELSE msg[m] ]
     /\ txn' = TxnDoubt(txn)
     /\ Wastes(In(E.ms))
@@ -473,15 +500,15 @@ SettledAnyhow ==
           /\ Else
 
 Locks == { << E.ms[i], E.locks[i], E.users[i] >> : i \in DOMAIN E.ms }
-IsHeld(lock) == HeldBy(lock[3], lock[1], lock[2]) \/ DeadHeld(lock[1], lock[2])
-Held == { lock \in Locks : IsHeld(lock) }
+Holds1(lock) == HeldBy(lock[3], lock[1], lock[2]) \/ DeadHeld(lock[1], lock[2])
+Held == { lock \in Locks : Holds1(lock) }
 
 \* RCV-8: a lock that ended, or that nobody was given; a lock that a fault put in
 \* doubt, of which the rejection says that it is lost; RCV-14.
 SettlementLost ==
     /\ running
     /\ \/ /\ \/ E.unknown
-             \/ \E lock \in Locks : ~IsHeld(lock)
+             \/ \E lock \in Locks : ~Holds1(lock)
              \/ \E lock \in Held : Enlists(lock[1])
              \/ "RCV-14" \in Rules /\ \E x, y \in Held : ~MaySettleBoth(x[1], y[1])
           /\ UNCHANGED msg
@@ -526,7 +553,7 @@ Renewal ==
     /\ msg' = [ msg EXCEPT ![E.m].doubt = IF @ = "fault" THEN "no" ELSE @ ]
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars, ghostVars >>
 
-Begins ==
+TxnBegins ==
     /\ running
     /\ txn' = NoWork("open")
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars, ghostVars >>
@@ -569,7 +596,7 @@ RefusedInPassing == E.error = "passing" /\ (MayBeBusy \/ ~running) /\ Idle
 BindIsRefused == RefusedInPassing \/ (E.error # "passing" /\ BindRejected(E.who))
 UnbindIsRefused == RefusedInPassing \/ (flow[E.who] = "off" /\ Idle)
 
-Assigned == (Hears(told[E.part].changes, E) = TRUE) /\ Idle
+Assigned == (HearsOf(untold[E.part].changes, E) = TRUE) /\ Idle
 
 \* Found empty, but for what a transaction that nobody ended holds, and for
 \* partitions that are down.
@@ -614,7 +641,47 @@ NoneDead ==
 
 DeletesDead(m) == running /\ MayLockDead(m) /\ msg' = [ msg EXCEPT ![m] = Settled(m) ] /\ Else
 
-Taken ==
+\* What clients ask for in sessions, and the faults that strike their locks.
+SessionSteps == Accepts \cup (Requests \ { "receive" }) \cup { "accept refused", "next refused", "request refused", "delete in session",
+                                            "receive in session" }
+Strike == { "partition down", "kill", "front end lost" }
+OneInSession(after) ==
+    /\ InSession(E.m) /\ InSessionOrder(E.m)
+    /\ E.count # -1 => msg[E.m].count = E.count
+    /\ msg' = [ msg EXCEPT ![E.m] = after ]
+    /\ Else /\ UNCHANGED sessionVars
+
+InSessions ==
+    CASE E.op = "accept" -> Accept(E.who, E.session)
+      [] E.op = "accept next" -> NextSession(E.who, E.session)
+      [] E.op = "accept refused" ->
+            \/ E.error = "lost" /\ AcceptRejected(E.who, E.session)
+            \/ E.error = "passing" /\ RequestFails(E.who, E.session, "accept")
+      [] E.op = "next refused" -> (MayBeBusy \/ ~running \/ Down # {}) /\ Idle /\ UNCHANGED sessionVars
+      [] E.op = "renew session" -> Renew(E.who, E.session)
+      [] E.op = "close session" -> Close(E.who, E.session) \/ CloseNothing(E.who, E.session)
+      [] E.op = "write" -> Write(E.who, E.session, E.state)
+      [] E.op = "read" -> (E.state = "" \/ text[E.session] = E.state) /\ Read(E.who, E.session)
+      [] E.op = "request refused" ->
+            \/ E.error = "lost" /\ RequestRejected(E.who, E.session, "receive")
+            \/ E.error = "passing" /\ RequestFails(E.who, E.session, "receive")
+      [] E.op = "receive in session" -> OneInSession(LockedFor(E.m, E.who, msg[E.m].count))
+      [] E.op = "delete in session" -> OneInSession(Settled(E.m))
+
+Struck1 ==
+    CASE E.op = "partition down" /\ up[E.part] ->
+            /\ GoesDown(E.part) /\ Strikes({ E.part })
+            /\ txn' = InDoubtAfter(StruckBy({ E.part }))
+            /\ UNCHANGED peekVars
+      [] E.op = "kill" /\ running ->
+            /\ IsKilled /\ Strikes(Partitions)
+            /\ txn' = InDoubtAfter(Open) /\ mislaid' = AllMislaid /\ UNCHANGED cursor
+      [] E.op = "front end lost" ->
+            /\ LosesSessions({ s \in SessionIDs : E.unknown \/ holder[s] = E.who })
+            /\ txn' = InDoubtAfter(Open) /\ mislaid' = AllMislaid /\ UNCHANGED << cursor, faultVars >>
+      [] OTHER -> Idle /\ UNCHANGED holder
+
+Answered ==
     CASE E.op = "send" -> OneSend
       [] E.op = "send fails" -> SendsFail
       [] E.op = "send invalid" -> SendsInvalid
@@ -647,7 +714,7 @@ Taken ==
       [] E.op = "txn settlement refused" -> TxnSettlementRefused
       [] E.op = "renew" -> Renewal
       [] E.op = "renew dead" -> DeadHeld(E.m, E.lock) /\ Idle
-      [] E.op = "begin" -> Begins
+      [] E.op = "begin" -> TxnBegins
       [] E.op = "begin fails" -> BeginFails
       [] E.op = "commit" -> Commits
       [] E.op = "commit refused" -> CommitRefused
@@ -743,10 +810,11 @@ Changeless(step) ==
             /\ S.error = "lost" /\ running
             /\ OneIsOver(S)
       [] S.op = "receive fails" -> HasFlows /\ flow[S.who] = "off"
-      [] S.op = "assigned" -> Hears(told[S.part].changes, S)
+      [] S.op = "assigned" -> HearsOf(untold[S.part].changes, S)
       [] S.op = "front end lost" ->
             /\ mislaid = AllMislaid /\ txn = InDoubtAfter(Open)
             /\ \A t \in DOMAIN others : others[t].doubt
+            /\ ~T.required
             /\ \A s \in T.window[at] \ ahead :
                   T.steps[s].who # S.who \/ T.steps[s].op = "front end lost"
       [] OTHER -> FALSE
@@ -767,22 +835,28 @@ EnlistsNothing == settles' = { x \in settles : msg'[x[1]].settling }
 
 Heard ==
     CASE E.op = "assigned" ->
-            told' = [ told EXCEPT ![E.part].changes = Left(@, E), ![E.part].heard = @ + 1 ]
+            untold' = [ untold EXCEPT ![E.part].changes = Left(@, E), ![E.part].heard = @ + 1 ]
       [] E.op = "start" ->  \* flows that a kill ended end untold
-            told' = IF duty' = duty THEN told
-                    ELSE [ p \in Partitions |-> [ told[p] EXCEPT !.changes = << >> ] ]
-      [] OTHER -> Tells
+            untold' = IF duty' = duty THEN untold
+                    ELSE [ p \in Partitions |-> [ untold[p] EXCEPT !.changes = << >> ] ]
+      [] OTHER -> TellsLater
+
+Answered1 ==
+    IF E.op \in SessionSteps THEN InSessions
+    ELSE IF T.required /\ E.op \in Strike
+         THEN Struck1 /\ UNCHANGED << text, counter, home, flowVars, ghostVars >>
+    ELSE Answered /\ UNCHANGED sessionVars
 
 Follow ==
     /\ E.txn \notin DOMAIN others
-    /\ Taken /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
+    /\ Answered1 /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
     /\ others' = IF E.op = "begin" THEN [ t \in OpenOnes |-> RecordOf(t) ] ELSE OthersAfter(E.op)
 
 (***************************************************************************)
 (* The broker's own moves, where the step needs them.                       *)
 (***************************************************************************)
-Waits == chosen' = FALSE /\ Tells /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
-Delivers1 == E.op \in { "receive", "receive deferred", "delete" }
+Waits == chosen' = FALSE /\ TellsLater /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
+Delivers1 == E.op \in { "receive", "receive deferred", "delete", "receive in session", "delete in session" }
 Peeks1 == E.op \in { "peek", "peek nothing" }
 
 \* n stands in the way of m: it is older, and free.
@@ -870,7 +944,7 @@ ChangesFlows == E.op \in { "bind", "unbind", "flow lost", "kill" }
 \* partition p is not ready for, a lock that a handoff ended.
 HandoffFor(p) ==
     \/ ChangesFlows
-    \/ E.op = "assigned" /\ E.part = p /\ ~Hears(told[p].changes, E)
+    \/ E.op = "assigned" /\ E.part = p /\ ~HearsOf(untold[p].changes, E)
     \/ Delivers1 /\ msg[E.m].part = p /\ duty[p][E.who] # "ready"
     \/ E.op = "settlement refused" /\ ~OneIsOver(E) /\ \E m \in In(E.ms) : msg[m].part = p
 RebalanceFor == E.op # "settlement refused" /\ \E p \in Partitions : HandoffFor(p)
@@ -956,9 +1030,10 @@ TimeIsUp == /\ E.error # "" /\ E.txn \in E.late /\ SameTxn /\ Open /\ ~txn.doubt
 
 Own ==
     /\ UNCHANGED << taken, tried >>
-    /\ \/ \E m \in Here : ExpireFor(m) /\ Expire(m)
+    /\ UNCHANGED sessionVars
+    /\ \/ \E m \in Here : ~T.required /\ ExpireFor(m) /\ Expire(m)
                                 /\ (E.op = "drained" /\ AtMaximum(m) => msg'[m].at \notin { "ready", "deferred" })
-       \/ \E m \in Here : CachingFrontends /\ LockFor(m) /\ Prefetch(m)
+       \/ \E m \in Here : CachingFrontends /\ ~T.required /\ LockFor(m) /\ Prefetch(m)
        \/ \E m \in Here : AppearFor(m) /\ AppearWith(m)
        \/ \E m \in Here : NumberFor(m) /\ Numbers1(m)
        \/ TimeIsUp
@@ -972,6 +1047,11 @@ Own ==
        \/ \E m \in Here : TimeComesFor(m) /\ TimeComes(m)
        \/ HasFlows /\ RebalanceFor /\ Rebalance
        \/ HasFlows /\ \E p \in Partitions : HandoffFor(p) /\ (Handoff(p) \/ HandoffTimeout(p))
+
+\* The time of a session's lock is over, where the step is about the session, or shows that.
+SessionOverFor(s) == E.session = s \/ \E m \in LockedIn({s}) : ExpireFor(m)
+SessionEnds == /\ \E s \in SessionIDs : SessionOverFor(s) /\ SessionOver(s)
+               /\ UNCHANGED << taken, tried >>
 
 Waiting == { u \in T.window[at] \cup T.optional[at] : u \notin ahead /\ T.steps[u].keyless }
 
@@ -1019,6 +1099,27 @@ Wasted(u, U) ==
 FlowsMatter == E.op \in { "assigned", "bind", "bind refused", "unbind refused", "receive",
                           "delete", "receive fails", "settlement refused" }
 
+OptionalInSession(u, U) ==
+    CASE U.op = "receive in session" ->
+            /\ taken[u] < U.max
+            /\ \E m \in MessagesOf(U.session) : LockFor(m) /\ Alive(m) /\ ReceiveIn(U.who, m)
+      [] U.op = "delete in session" ->
+            /\ taken[u] < U.max
+            /\ \E m \in MessagesOf(U.session) :
+                  /\ GoneFor(m) /\ Alive(m) /\ msg[m].at = "ready"
+                  /\ HoldsSession(U.who, U.session) /\ InSessionOrder(m)
+                  /\ msg' = [ msg EXCEPT ![m] = Settled(m) ] /\ Else /\ UNCHANGED sessionVars
+      [] OTHER ->
+            /\ taken[u] = 0
+            /\ CASE U.op = "accept" -> E.session = U.session /\ Accept(U.who, U.session)
+                 [] U.op = "accept next" -> E.session \in SessionIDs /\ NextSession(U.who, E.session)
+                 [] U.op = "close session" ->
+                        /\ E.session = U.session \/ \E m \in LockedIn({ U.session }) : m \in In(E.ms)
+                        /\ Close(U.who, U.session)
+                 [] U.op = "write" ->
+                        E.op = "read" /\ E.session = U.session /\ Write(U.who, U.session, U.state)
+                 [] OTHER -> FALSE
+
 Optional1(u, U) ==
     CASE U.op = "receive" ->
             /\ taken[u] < U.max
@@ -1052,6 +1153,7 @@ Optional1(u, U) ==
             taken[u] = 0 /\ GoneDeadFor(U.m) /\ DeadHeld(U.m, U.lock) /\ CompleteDead(msg[U.m].by, U.m)
       [] U.op = "delete dead" ->
             taken[u] < U.max /\ \E m \in Here : GoneDeadFor(m) /\ DeletesDead(m)
+      [] U.op \in SessionSteps -> OptionalInSession(u, U)
       [] U.op = "bind" -> taken[u] = 0 /\ FlowsMatter /\ Bind(U.who)
       [] U.op \in { "unbind", "flow lost" } -> taken[u] = 0 /\ FlowsMatter /\ Goes(U.who)
       [] U.op \in SettlesInTxn \cup { "txn cancel" } ->
@@ -1073,6 +1175,7 @@ Optional1(u, U) ==
 Optional ==
     /\ \E u \in T.optional[at] :
         /\ Optional1(u, T.steps[u])
+        /\ IF T.steps[u].op \in SessionSteps THEN TRUE ELSE UNCHANGED sessionVars
         /\ Enlisted1(T.steps[u])
         /\ others' = OthersAfter(T.steps[u].op)
         /\ taken' = [ taken EXCEPT ![u] = @ + 1 ]
@@ -1092,8 +1195,8 @@ SwitchesTo(t) ==
     /\ t \in DOMAIN others
     /\ txn' = others[t] /\ deal' = t
     /\ others' = [ x \in OpenOnes \ {t} |-> RecordOf(x) ]
-    /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars, trace, at, ahead, aim,
-                    excuse, spent, shaky, taken, tried, settles, told, chosen >>
+    /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars, sessionVars, trace, at, ahead, aim,
+                    excuse, spent, shaky, taken, tried, settles, untold, chosen >>
 MayHaveBeen == { T.steps[u].txn : u \in { v \in T.optional[at] : taken[v] = 0 } } \ { "", E.txn }
 
 (***************************************************************************)
@@ -1106,20 +1209,22 @@ TraceInit ==
     /\ excuse \in ExcusesOf(aim)
     /\ spent = FALSE /\ shaky = {} /\ tried = {} /\ deal = "" /\ settles = {} /\ chosen = TRUE
     /\ others = [ t \in {} |-> NoWork("none") ]
-    /\ told = [ p \in Partitions |-> [ changes |-> << >>, heard |-> 0 ] ]
+    /\ untold = [ p \in Partitions |-> [ changes |-> << >>, heard |-> 0 ] ]
     /\ taken = [ u \in T.optionals |-> 0 ]
-    /\ Init
+    /\ SessionsInit
 
 TraceNext ==
     /\ aim # 0
+    /\ UNCHANGED << told, heard >>
     /\ IF E.txn \in DOMAIN others /\ MayHaveBeen \cap DOMAIN others = {} THEN SwitchesTo(E.txn) ELSE
        \/ Follow
        \/ Optional /\ (Consistent = TRUE) /\ Waits
        \/ (Own \/ Tries) /\ (Consistent = TRUE) /\ EnlistsNothing /\ others' = OthersAfter("") /\ Waits
+       \/ T.required /\ SessionEnds /\ (Consistent = TRUE) /\ EnlistsNothing /\ others' = OthersAfter("") /\ Waits
        \/ /\ \E p \in Partitions : BeginAt(p)
-          /\ UNCHANGED << taken, tried, settles, others >> /\ Waits
+          /\ UNCHANGED << taken, tried, settles, others, sessionVars >> /\ Waits
        \/ /\ \E t \in DOMAIN others : OtherRolledBack(t) /\ (Consistent = TRUE)
-          /\ UNCHANGED << taken, tried >> /\ Waits
+          /\ UNCHANGED << taken, tried, sessionVars >> /\ Waits
        \/ \E t \in MayHaveBeen \cup {E.txn} : SwitchesTo(t)
 
 (***************************************************************************)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeVar
 
-from .places import Places
+from .places import Places, renamed
 from .recording import FOREVER, Operation, Recording
 from .steps import DEAD, Step
 
@@ -72,6 +72,8 @@ class Building:
             for shown in one.shown
         )
         self.cursors: dict[str, list[int]] = {}
+        self.keys = renamed(self.places.messages, self.operations)
+        self.texts: dict[str, str] = {"": "-"}
 
     def _first_shown(self) -> dict[int, Sight]:
         found: dict[int, Sight] = {}
@@ -81,6 +83,14 @@ class Building:
                 if m is not None and one.ret is not None:
                     found[m] = min(found.get(m, Sight()), Sight(one.ret, place, one.call))
         return found
+
+    def session(self, one: Operation) -> str:
+        """The session of an operation, or ""."""
+        return "" if one.session is None else self.keys[one.session]
+
+    def text(self, one: Operation) -> str:
+        """The state that is written, or shown; "" for none."""
+        return "" if one.state is None else self.texts.setdefault(one.state, f"t{len(self.texts)}")
 
     def put(
         self, one: Operation, steps: Iterable[Step], optional: bool = False, ret: int | None = None

@@ -35,7 +35,7 @@ def _link(t: Building, one: Operation) -> None:
         for group in [ends] if one.happened else [[end] for end in ends]:
             t.put(one, group, optional=not one.happened)
     else:
-        t.put(one, [Step("front end lost" if t.expiry else "link lost")])
+        t.put(one, [Step("front end lost" if t.expiry else "link lost", unknown=one.client == "env")])
 
 
 def _fault(t: Building, one: Operation) -> None:

@@ -37,14 +37,17 @@ _REPLACED: Final = {
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
     "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead", "Arrival": "TraceArrival",
-    "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder", "Repeats": "TraceRepeats",
+    "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder",
+    "Session": "TraceSession", "SessionIDs": "TheSessionNames",
+    "Sessionless": "Everything", "ServesSession": "TraceServesSession", "Available": "TraceAvailable",
+    "InSessionOrder": "TraceInSessionOrder", "MayShare": "TraceMayShare", "Repeats": "TraceRepeats",
     "Pending": "TracePending", "Settling": "TraceSettling", "UnnumberedIn": "TraceUnnumberedIn",
     "MayNumberEarly": "TraceMayNumberEarly", "DoomedBy": "TraceDoomedBy",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
 _WITHOUT_FLOWS: Final = frozenset(
-    {"delete", "shared locks", "peek", "transaction", "dead letter", "cancellation", "defer"}
+    {"delete", "shared locks", "peek", "transaction", "dead letter", "cancellation", "defer", "state"}
 )
 
 _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
@@ -64,7 +67,7 @@ def kind_of(trace: Trace) -> tuple[Any, ...]:
     """What the traces of one module have in common: they share the constants. That of their partitions some
     are never named makes no difference, as long as there are that many."""
     recording = trace.recording
-    return recording.words, recording.rules, recording.partitions, recording.maximum
+    return recording.words, recording.rules, recording.partitions, recording.maximum, recording.sessions
 
 
 def data_text(traces: Sequence[Trace]) -> str:
@@ -103,7 +106,8 @@ def module_text(traces: Sequence[Trace], states: int, width: int, overrides: Ove
         "Alphabet": _ALPHABET if flows else _ALPHABET | _WITHOUT_FLOWS,
         "Freedoms": _FREEDOMS,
         "Observing": False,
-        "KeyNames": frozenset(key for trace in traces for key in trace.keys) - {"-"},
+        "KeyNames": frozenset(key for trace in traces for key in (*trace.keys, *trace.session_names)) - {"-"},
+        "SessionNames": frozenset(name for trace in traces for name in trace.session_names),
         "Rules": recording.rules,
         "StateLimit": states,
         "Width": width,
@@ -162,6 +166,9 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "born": frozenset(trace.births) - {0},
             "past": frozenset(trace.past),
             "mortal": frozenset(trace.mortal),
+            "sessions": [*trace.sessions, *["-"] * unsent],
+            "required": trace.recording.sessions,
+            "lacking": frozenset(trace.lacking),
             "copies": [*map(frozenset, trace.copies), *[frozenset[int]()] * unsent],
             "repeats": [*map(frozenset, trace.repeats), *[frozenset[int]()] * unsent],
             "place": [_record({"part": p, "num": n}) for p, n in [*trace.place, *[(0, -1)] * unsent]],
@@ -212,7 +219,8 @@ def _step(step: Step) -> Text:
             "states": list(step.states),
             "locks": list(step.locks), "users": list(step.users), "m": step.ms[0] if step.ms else 0,
             "count": step.counts[0] if step.counts else -1, "lock": step.locks[0] if step.locks else 0,
-            "part": step.part, "state": step.state, "txn": step.txn, "error": step.error, "max": step.max,
+            "part": step.part, "state": step.state, "session": step.session, "txn": step.txn,
+            "error": step.error, "max": step.max,
             "first": step.first, "passing": step.passing, "free": step.free, "unknown": step.unknown,
             "keyless": step.keyless, "cached": frozenset(step.cached),
             "late": frozenset(step.late), "head": step.head,

@@ -8,7 +8,7 @@ with two tags) makes an operation impossible. Which steps an operation becomes i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
 from .graves import Graves
@@ -214,10 +214,9 @@ class Places:
         return {m: frozenset({part}) if part else everywhere for m, (part, _) in enumerate(self.place, 1)}
 
 
-def renamed(messages: list[Sent]) -> list[str]:
-    """The keys as k1, k2, … in order of first use; "-" without one."""
-    names: dict[str, str] = {}
-    for message in messages:
-        if message.key is not None:
-            names.setdefault(message.key, f"k{len(names) + 1}")
-    return ["-" if message.key is None else names[message.key] for message in messages]
+def renamed(messages: Sequence[Sent], operations: Sequence[Operation]) -> dict[str | None, str]:
+    """The keys, and sessions, as k1, k2, … in order of first use; "-" for none."""
+    names: dict[str | None, str] = {None: "-"}
+    for name in (*(message.key for message in messages), *(one.session for one in operations)):
+        names.setdefault(name, f"k{len(names)}")
+    return names

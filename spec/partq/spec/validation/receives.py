@@ -11,7 +11,10 @@ from .steps import DEAD, Step
 
 def _receive(t: Building, one: Operation) -> None:
     op, who = "delete" if one.deletes else "receive", _receiver(t, one)
-    if one.refused:
+    if t.recording.sessions and not one.dead:
+        if one.shown or one.passing:  # elsewhere it finds nothing, or is refused
+            t.refuse("receive fails" if one.passing else "impossible", one, who=who)
+    elif one.refused:
         t.refuse("receive fails" if one.passing or t.flows else "impossible", one, who=who)
     elif not one.happened:
         if one.deletes or "caches" not in t.recording.words:
@@ -19,7 +22,7 @@ def _receive(t: Building, one: Operation) -> None:
     elif not one.shown:
         t.put(one, [Step("receive nothing", who=who)])
     else:
-        _delivered(t, op, who, one)
+        deliver(t, op, who, one)
 
 
 def _receive_deferred(t: Building, one: Operation) -> None:
@@ -32,19 +35,26 @@ def _receive_deferred(t: Building, one: Operation) -> None:
     elif apart or not {t.sent.get(shown.id) for shown in one.shown} <= {*named}:
         t.put(one, [Step("impossible")])
     elif one.shown:
-        _delivered(t, "receive deferred", one.client, one)
+        deliver(t, "receive deferred", one.client, one)
     else:
         t.put(one, [Step("receive nothing")])
 
 
-def _delivered(t: Building, op: str, who: str, one: Operation) -> None:
+def deliver(t: Building, op: str, who: str, one: Operation) -> None:
     head = 0
     for group in _delivered_together(t, one):
         prior = head if t.flows else 0
         head = t.put(
             one,
             (
-                Step(op, who=who, ms=[t.sent[shown.id]], counts=[_count(t, shown)], prior=prior)
+                Step(
+                    op,
+                    who=who,
+                    session=t.session(one),
+                    ms=[t.sent[shown.id]],
+                    counts=[_count(t, shown)],
+                    prior=prior,
+                )
                 for shown in group
             ),
         )

@@ -20,7 +20,8 @@ class Sent(NamedTuple):
     """A message that was sent. ``key``: by which it is routed, or None. ``conflicting``: it bears two
     different keys (KEY-3). ``later``: of a scheduled one its ID from its activation on; ``past``: its time
     may have come when it was sent. ``mortal``: its time to live may have ended. ``copies``: those of its ID
-    and key of which it may be a duplicate (DUP-1), ``repeats``: of which it is one, if that was stored."""
+    and key of which it may be a duplicate (DUP-1), ``repeats``: of which it is one, if that was stored.
+    ``lacking``: it lacks the session that the entity requires."""
 
     id: str
     key: str | None = None
@@ -28,6 +29,7 @@ class Sent(NamedTuple):
     later: str | None = None
     past: bool = False
     mortal: bool = False
+    lacking: bool = False
     copies: tuple[str, ...] = ()
     repeats: tuple[str, ...] = ()
 
@@ -61,7 +63,8 @@ class Operation(NamedTuple):
     messages, if it says why. ``about``: the messages that it names by their numbers, those that any has;
     ``strange``: another number is among them; ``apart``: they are of different partitions. ``full``: its
     transaction may have as many messages as it may have (TXN-9), ``overfull``: and cannot take what it
-    sends; ``late``: the transactions that may have lasted for their time."""
+    sends; ``late``: the transactions that may have lasted for their time. ``session``: that it names, or was
+    given; ``next``: the next one was asked for."""
 
     record: int
     op: str
@@ -88,6 +91,8 @@ class Operation(NamedTuple):
     apart: bool = False
     full: bool = False
     overfull: bool = False
+    session: str | None = None
+    next: bool = False
     late: tuple[str, ...] = ()
 
     @property
@@ -113,8 +118,8 @@ class Recording(NamedTuple):
     """The operations on one entity, sorted by call. ``words``: of the broker family, those of
     `Catalogue.tla`. ``rules``: the requirements that bind the family. ``bits``: of a partition's counter.
     ``first``: its first number, if known. ``maximum``: deliveries before a message is dead-lettered.
-    ``late``: by how many ns an assignment may be told of after it happened. ``unseen``: how many locks of one
-    message there was time for, at the most."""
+    ``late``: by how many ns an assignment may be told of after it happened. ``unseen``: how many locks of
+    one message there was time for, at the most. ``sessions``: the entity requires them."""
 
     words: frozenset[str]
     rules: frozenset[str]
@@ -125,6 +130,7 @@ class Recording(NamedTuple):
     maximum: int = 10
     late: int = 0
     unseen: int = 1
+    sessions: bool = False
 
 
 def prefix(recording: Recording, until: int) -> Recording:

@@ -45,13 +45,17 @@ _OF_A_RULE: Final[tuple[tuple[str, Callable[[Operation], bool], str], ...]] = (
 """What is said only where a rule speaks of it: the rule, which operations use it, and what it is."""
 
 _WITH_FLOWS: Final = frozenset({"bind", "unbind", "assignment"})
+_IN_SESSIONS: Final = frozenset(
+    {"accept_session", "receive_session", "renew_session", "close_session"}
+    | {"get_session_state", "set_session_state"}
+)
 _WITHOUT_EXPIRY: Final = frozenset({"reconnect"})
 
 
 def check_scope(recording: Recording) -> None:
     """Raises `NotFollowed` for what the specification has no word for."""
     for one in recording.operations:
-        reason = _unspecified(one, recording)
+        reason = _unspecified(one, recording) or (_of_sessions(one) if recording.sessions else "")
         if reason:
             raise NotFollowed(reason)
     _check_ids(recording)
@@ -60,11 +64,18 @@ def check_scope(recording: Recording) -> None:
         _check_flows(recording)
 
 
+def _of_sessions(one: Operation) -> str:
+    if one.txn is not None and one.locks:
+        return "messages of sessions that are settled in a transaction"
+    return "deferred messages of sessions" if one.op in _DEFERRED else ""
+
+
 def _unspecified(one: Operation, recording: Recording) -> str:
     """Why an operation cannot be followed; empty if it can."""
     words = recording.words
     known = _EVERYWHERE
     known |= _WITH_EXPIRY if "expiry" in words else _WITHOUT_EXPIRY
+    known |= _IN_SESSIONS if recording.sessions else frozenset()
     if "flows" in words:
         known = (known | _WITH_FLOWS) - FAULTS - {"reconnect"}
     if one.op not in known and not (one.refused and one.error == "unsupported"):

@@ -17,7 +17,9 @@ from .recording import FOREVER, Recording
 DEAD: Final = " dead"
 """What the names of steps in the dead-letter queue end with."""
 
-_SHOWING: Final = ("receive", "receive deferred", "delete", "peek")
+_SHOWING: Final = (
+    *("receive", "receive deferred", "receive in session", "delete", "delete in session", "peek"),
+)
 
 
 @dataclass
@@ -26,11 +28,12 @@ class Step:
 
     ``who``: the client, or the flow by which it consumes. ``ms``: messages, with ``counts``, ``states`` (as
     a peek shows it), ``locks`` and ``users`` of each (a lock is known by the step that gave it; who uses
-    it). ``part``: a partition; ``state``: what ``who`` is to it. ``error``: passing, lost or other. ``max``:
-    how many messages an operation of unknown outcome may take. ``first``: of its operation. ``passing``: it
-    was refused in passing; ``free``: which needs no other excuse. ``unknown``: it names a lock that no
-    client was given. ``keyless``: a send that any partition takes. ``cached``: at the start of an outage,
-    what front ends hand out in its course. ``late``: the transactions that may have lasted for their time.
+    it). ``part``: a partition; ``state``: what ``who`` is to it; or that of a ``session``. ``error``:
+    passing, lost or other. ``max``: how many messages an operation of unknown outcome may take. ``first``:
+    of its operation. ``passing``: it was refused in passing; ``free``: which needs no other excuse.
+    ``unknown``: it names a lock that no client was given. ``keyless``: a send that any partition takes.
+    ``cached``: at the start of an outage, what front ends hand out in its course. ``late``: the transactions
+    that may have lasted for their time.
 
     ``head``: the first step of the same instant, ``then``: the next one, ``prior``: what has to be done
     before; 0 where there is none. ``optional``: it may have happened, and at any time after its ``call``."""
@@ -44,6 +47,7 @@ class Step:
     users: Sequence[str] = ()
     part: int = 0
     state: str = ""
+    session: str = ""
     txn: str = ""
     error: str = ""
     max: int = 0
@@ -120,7 +124,7 @@ class Trace:
     the first and last number shown. ``events``: the assignments that were told of it: flow and state;
     ``observed``: whether any were. ``cursors``: of walks that start at a number, by who walks. ``presumed``:
     the order in which messages of a batch were stored is not known for certain, so that a rejection says
-    nothing."""
+    nothing. ``sessions``: that of each message, of ``session_names``; ``lacking``: those that lack one."""
 
     recording: Recording
     partitions: int
@@ -130,6 +134,9 @@ class Trace:
     births: Sequence[int]
     past: Collection[int]
     mortal: Collection[int]
+    sessions: Sequence[str]
+    session_names: Collection[str]
+    lacking: Collection[int]
     copies: Sequence[Collection[int]]
     repeats: Sequence[Collection[int]]
     place: Sequence[tuple[int, int]]

@@ -13,15 +13,15 @@ from typing import Final
 
 from .building import Building, Translated
 from .environment import ENVIRONMENT
-from .places import renamed
 from .receives import RECEIVES
 from .recording import FOREVER, Operation, Recording
 from .scope import check_scope
 from .sends import SENDS
+from .sessions import SESSIONS
 from .settlements import SETTLEMENTS
 from .steps import Step, Trace, order_of
 
-_TRANSLATED: Final[Translated] = {**SENDS, **RECEIVES, **SETTLEMENTS, **ENVIRONMENT}
+_TRANSLATED: Final[Translated] = {**SENDS, **RECEIVES, **SETTLEMENTS, **SESSIONS, **ENVIRONMENT}
 
 
 def trace_of(recording: Recording) -> Trace:
@@ -43,12 +43,16 @@ class _Translation(Building):
         return Trace(
             self.recording,
             places.count,
-            renamed(places.messages),
+            [self.keys[message.key] for message in places.messages],
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
             self._within(),
             places.births,
             {n for n, message in enumerate(places.messages, 1) if message.past and message.later},
             {n for n, message in enumerate(places.messages, 1) if message.mortal},
+            [self.keys[message.key] if self.recording.sessions else "-" for message in places.messages],
+            {self.session(one) for one in self.operations if one.session is not None}
+            | {self.keys[m.key] for m in places.messages if self.recording.sessions and m.key is not None},
+            {n for n, message in enumerate(places.messages, 1) if message.lacking},
             [{self.sent[id] for id in message.copies} for message in places.messages],
             [{self.sent[id] for id in message.repeats} for message in places.messages],
             places.place,
