@@ -70,7 +70,7 @@ def test_a_configuration_is_part_of_what_was_asked() -> None:
 def test_comments_and_modules_that_it_was_not_given_make_no_difference(modules: Path) -> None:
     changed(modules / "Faults.tla", "Partitions that go down", "Of partitions that go down")
     changed(modules / "Delivery.tla", "\\* RCV-6: m is locked for c alone.", "\\* RCV-6.")
-    changed(modules / "Validation.tla", "EXTENDS DeadLetters", "EXTENDS Traces, DeadLetters")
+    changed(modules / "Validation.tla", "EXTENDS Deferral", "EXTENDS Traces, Deferral")
 
     assert earlier(QUESTIONS, modules) == []
 

@@ -26,10 +26,11 @@ from partq.model.messages import (
     is_scheduled,
     message_id,
 )
-from partq.model.operations import ENDS, LINK_LOST, Outcome
+from partq.model.operations import LINK_LOST, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT, Entity, Profile, profile, requirements_of
 from partq.model.sizes import may_be_over
 from partq.spec.validation import NotFollowed, Operation, Recording, Sent, Shown
+from partq.spec.validation.timed import with_copies, with_limits
 
 PATIENT = 15 * SECOND
 """ns that a keyless send has to wait to be sure of another partition (ROUTE-6)."""
@@ -80,18 +81,22 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     }
     _check_messages(header, entity, records, sent)
     records = with_lost_connections(named_by_numbers(records, family))
-    end = end_of(header, records)
+    end, slack = end_of(header, records), header.skew_ns + header.lateness
+    operations = tuple(operation_of(r, header, sent, r.i in among_the_dead, end) for r in records)
+    if entity.duplicate_detection:
+        operations = with_copies(
+            operations,
+            lambda sent: (message_id(sent.id), sent.key if family.partitioned else None),
+            entity.duplicate_window,
+            header.skew_ns,
+            slack,
+        )
+    operations = with_limits(operations, entity.transaction_timeout - slack, entity.max_transaction_messages)
     return Recording(
         words_of(family),
         requirements_of(header.profile),
         entity.partitions,
-        limited(
-            compared_to_copies(
-                [operation_of(r, header, sent, r.i in among_the_dead, end) for r in records], header, entity
-            ),
-            entity,
-            header.skew_ns + header.lateness,
-        ),
+        operations,
         family.counter_bits,
         entity.seq_start,
         entity.max_delivery_count,
@@ -206,82 +211,6 @@ def operation_of(
         session=args.get("session_id"),
         next=bool(args.get("next")),
     )
-
-
-def compared_to_copies(
-    operations: Sequence[Operation], header: Header, entity: Entity
-) -> tuple[Operation, ...]:
-    """The operations, whose messages say of which others they may be duplicates, or are, by the times of
-    their sends (DUP-1, DUP-2). Raises `NotFollowed`."""
-    if not entity.duplicate_detection:
-        return tuple(operations)
-    groups: dict[tuple[str, str | None], list[tuple[Operation, Sent]]] = {}
-    for one in operations:
-        for message in one.sent:
-            groups.setdefault((message_id(message.id), message.key), []).append((one, message))
-    shown = {shown.id for one in operations for shown in one.shown if not one.sent}
-    copies, repeats = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
-    commits = {one.txn: one.ret for one in operations if one.op == "commit" and one.happened}
-
-    def stored(one: Operation) -> int | None:
-        """By when what it sends was stored, if it was."""
-        return one.ret if one.txn is None else commits.get(one.txn)
-
-    over, within = (
-        entity.duplicate_window + header.skew_ns + header.lateness,
-        entity.duplicate_window - header.skew_ns,
-    )
-    for group in groups.values():
-        for one, message in group if len(group) > 1 else ():
-            if not (one.happened or one.refused) and not {message.id, message.later} & shown:
-                raise NotFollowed("a copy that is never shown, whose send has an unknown outcome")
-            others = [(other, copy) for other, copy in group if copy is not message]
-            copies[message.id] = tuple(
-                copy.id
-                for other, copy in others
-                if copy.later or (end := stored(other)) is None or one.call - end <= over
-            )
-            repeats[message.id] = tuple(
-                copy.id
-                for other, copy in others
-                if (end := stored(one)) is not None and end - other.call < within
-            )
-    return tuple(
-        one._replace(
-            sent=tuple(
-                s._replace(copies=copies.get(s.id, ()), repeats=repeats.get(s.id, ())) for s in one.sent
-            )
-        )
-        for one in operations
-    )
-
-
-def limited(operations: Sequence[Operation], entity: Entity, slack: int) -> tuple[Operation, ...]:
-    """The operations, with what is known of the limits of their transactions (TXN-9). Whether what is
-    settled counts no source says."""
-    begun = {one.txn: one.call + entity.transaction_timeout for one in operations if one.op == "begin"}
-    inside = [one for one in operations if one.txn is not None and one.op not in ("begin", *ENDS)]
-
-    def sized(one: Operation) -> Operation:
-        late = tuple(t for t, end in begun.items() if t and (one.ret is None or end <= one.ret + slack))
-        if one not in inside:
-            return one._replace(late=late)
-        mine = [other for other in inside if other.txn == one.txn and other is not one]
-        asked = [other for other in mine if one.ret is None or other.call <= one.ret]
-        accepted = [other for other in mine if other.happened and (other.ret or 0) <= one.call]
-        most, size = entity.max_transaction_messages, len(one.sent)
-        return one._replace(
-            late=late,
-            full=sum(map(_size, (one, *asked))) > most,
-            overfull=bool(size) and size + sum(len(other.sent) for other in accepted) > most,
-        )
-
-    return tuple(map(sized, operations))
-
-
-def _size(one: Operation) -> int:
-    """How many messages it sends, settles or cancels."""
-    return len(one.sent) + len(one.locks) + (one.op == "cancel_scheduled")
 
 
 def _may_be_past(message: Message, record: Record, header: Header) -> bool:
