@@ -1,4 +1,4 @@
-"""A baseline as people write it: TOML, schema ``partq.baseline/1``. Pure: text to entries, entries to text.
+"""A baseline as people write it: TOML, schema ``partq.baseline/1``. Text to entries, entries to text.
 
 What the entries mean is `verdict.baseline`'s business.
 """
@@ -6,6 +6,7 @@ What the entries mean is `verdict.baseline`'s business.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from partq.conformance.frontends.toml_tables import (
@@ -15,6 +16,7 @@ from partq.conformance.frontends.toml_tables import (
     BadTable,
     Field,
     checked,
+    decoded,
     parsed,
     value_text,
 )
@@ -62,6 +64,11 @@ def loads(text: str, where: str) -> tuple[Entry, ...]:
         for kind in Kind
         for number, row in enumerate(_rows(data.get(kind, []), kind, where), start=1)
     )
+
+
+def read(file: Path) -> tuple[Entry, ...]:
+    """The entries in that file, as `loads`. Raises `BadTable` where it can't be read, too."""
+    return loads(decoded(file), str(file))
 
 
 def _rows(rows: object, kind: Kind, where: str) -> list[Any]:

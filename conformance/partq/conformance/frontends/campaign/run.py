@@ -114,12 +114,12 @@ def campaign(
     """The campaign, done, or what was missing of it, with its folder open; ``campaign.json`` is written.
     ``strict`` is for the exit code in there. ``wave``: traces in a wave, rounded up to units; None: some
     minutes of work. ``share``: of the traces that exercise a rule so many may be undecided, and it passes.
-    ``break_lock``: whatever session has the folder's lock is gone.
+    ``break_lock``: whatever session has the folder's lock is gone, so that the campaign is resumed.
 
     Raises `CampaignError` where the folder, the broker, Java, Spark or a chunk fails. The waves that were
     complete then, or before an interrupt, stay and can be resumed; if there are none, no folder is left.
     """
-    begun = made()
+    begun, resume = made(), resume or break_lock
     if not resume:
         refuse_early(out)
     _check(plan, master)

@@ -1,6 +1,6 @@
 """The `partq` command: assembles the commands and turns every way to fail into an exit code.
 
-Each command is a function in a module of its own, which imports what it needs only when it runs, so that
+Each command is a function in a module of its own, whose imports wait until it runs (`lazy`), so that
 `partq --help` is quick.
 """
 
@@ -10,6 +10,7 @@ import errno
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
@@ -132,15 +133,13 @@ app.add_typer(profile.app, name="profile")
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
         print(f"partq {version('partq')}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: Annotated[
+    asked: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
@@ -150,15 +149,10 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and answer the exit code; see `verdict.Exit`. Without arguments it is the process's
     own, and so is the process (`process.own`)."""
-    return answered(_owned) if arguments is None else _exit_code(list(arguments))
+    return answered(own()(_exit_code)) if arguments is None else _exit_code(list(arguments))
 
 
-def _owned() -> int:
-    with own():
-        return _exit_code(None)
-
-
-def _exit_code(arguments: list[str] | None) -> int:
+def _exit_code(arguments: list[str] | None = None) -> int:
     command = typer.main.get_command(app)
     if arguments is None and (answered := complete(command)) is not None:
         return answered

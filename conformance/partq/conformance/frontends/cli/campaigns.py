@@ -8,13 +8,14 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from partq.conformance.frontends.cli.common import console, fail, note, printable
-from partq.conformance.verdict import OPEN, plural, share_of
+from rich import progress
+
+from partq.conformance.frontends.cli.common import bar, console, fail, note, printable
+from partq.conformance.verdict import plural
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.plan import Plan
@@ -57,33 +58,15 @@ def at_hand(name: Path) -> Iterator[tuple[Path, Path, str]]:
 
 
 @contextmanager
-def done(
-    plan: Plan,
-    out: str,
-    master: str,
-    resume: bool,
-    wave: int | None,
-    strict: bool = False,
-    share: Fraction = share_of(OPEN),
-    break_lock: bool = False,
-) -> Iterator[Campaign]:
-    """The campaign, done, with its folder open; its progress is on standard error. Ends with one line where
-    it can't be done; an interrupt prints what is stored and how to go on."""
+def done(plan: Plan, out: str, master: str, resume: bool, **how: Any) -> Iterator[Campaign]:
+    """The campaign, done, with its folder open; its progress is on standard error. ``how``: as `campaign`
+    takes it. Ends with one line where it can't be done; an interrupt prints what is stored and how to go
+    on."""
     from partq.conformance.frontends.campaign.run import GO_ON, campaign
 
     display = Display(plan.traces)
     try:
-        with campaign(
-            plan,
-            out,
-            master,
-            resume or break_lock,
-            display,
-            wave=wave,
-            strict=strict,
-            share=share,
-            break_lock=break_lock,
-        ) as finished:
+        with campaign(plan, out, master, resume, display, **how) as finished:
             display.bar.stop()
             yield finished
     except KeyboardInterrupt:
@@ -104,8 +87,6 @@ class Display:
     `PERIOD`."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich import progress
-
         columns = (
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),
@@ -171,16 +152,13 @@ class Lines:
 def shrinking() -> Iterator[Callable[[int, int, str], None]]:
     """Announces which of how many counterexamples is shrunk, and whose: one line on a terminal, gone when all
     is done, elsewhere a line every `PERIOD`."""
-    from rich.progress import Progress, TextColumn
-
-    lines, terminal = Lines(), console.is_terminal
-    column = TextColumn("{task.description}")
-    with Progress(column, console=console, transient=True, disable=not terminal) as shown:
+    lines = Lines()
+    with bar(progress.TextColumn("{task.description}")) as shown:
         task = shown.add_task("", visible=False)
 
         def announce(number: int, total: int, whose: str) -> None:
             doing = printable(f"shrinking {number} of {total}: {whose}")
-            if terminal:
+            if console.is_terminal:
                 shown.update(task, description=doing, visible=True)
             else:
                 lines.say_if_due(doing)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -17,8 +17,8 @@ from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     PROFILE_NAMES,
     Format,
+    bar,
     conclude,
-    console,
     fail,
     known_profile,
     note,
@@ -27,18 +27,21 @@ from partq.conformance.frontends.cli.common import (
     requirements_to_meet,
     say,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import baseline_of, held
 from partq.conformance.frontends.cli.publishing import Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, show_verdicts
+from partq.conformance.history import History
+from partq.conformance.history.codec import HistoryError, read_history, read_stream
+from partq.conformance.history.notation_writer import line
 from partq.conformance.history.record import SCHEMA as HISTORY
-from partq.conformance.verdict import Besides, Exit, came_about
+from partq.conformance.verdict import Besides, Exit, Finding, came_about
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.decision import Exactness
-    from partq.conformance.frontends.api import Result
-    from partq.conformance.frontends.api.result import Judged
-    from partq.conformance.history import History
-    from partq.conformance.verdict import Finding
+with lazily():
+    from partq.conformance.evaluation import attribution, decision
+    from partq.conformance.frontends import api
+    from partq.conformance.history import gaps
+    from partq.conformance.oracle import judge
 
 
 def check(
@@ -65,16 +68,13 @@ def check(
     format: options.Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
-    from partq.conformance.evaluation.decision import EVERY
-    from partq.conformance.frontends.api.calls import result_of
-
     wanted = requirements_to_meet(require)
     read = read_files(histories, profile)
     known = baseline_of(baseline, write_baseline)
     xml = new_file(junit)
-    asked = options.exactness(EVERY, exact, exact_nodes)
+    asked = options.exactness(decision.EVERY, exact, exact_nodes)
     with _progress(max(map(len, read.values()))) as tell:
-        result = result_of(tuple(read.items()), strict, wanted, asked, tell)
+        result = api.calls.result_of(tuple(read.items()), strict, wanted, asked, tell)
         searched = {one.name: _judged(one, asked) for one in result.judged} if order else {}
     besides = (*_rejections(result, searched, known is not None), *result.besides)
     document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
@@ -106,7 +106,7 @@ def check(
 
 
 def _rejections(
-    result: Result, searched: Mapping[str, Mapping[str, Any]], baseline: bool
+    result: api.Result, searched: Mapping[str, Mapping[str, Any]], baseline: bool
 ) -> Iterator[Besides]:
     """What the exact judge rejects, for the exit code. Of a file with findings, these are what a baseline
     knows or does not."""
@@ -123,35 +123,28 @@ LONG: Final = 1_000
 @contextmanager
 def _progress(records: int) -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal while a long history is judged."""
-    from rich.progress import Progress
-
-    with Progress(console=console, transient=True, disable=records < LONG or not console.is_terminal) as bar:
-        task = bar.add_task("judge", total=None)
+    with bar(shown=records >= LONG) as shown:
+        task = shown.add_task("judge", total=None)
 
         def tell(explained: int, effects: int) -> None:
             text = f"judge: {explained:,} of {effects:,} effects explained"
-            bar.update(task, completed=explained, total=effects, description=text)
+            shown.update(task, completed=explained, total=effects, description=text)
 
         yield tell
 
 
-def _judged(one: Judged, asked: Exactness) -> dict[str, Any]:
+def _judged(one: api.result.Judged, asked: decision.Exactness) -> dict[str, Any]:
     """What the exact judge says of the history, as plain data. Operations are named by their ``i``. Where a
     finding is about the operation that is not explained, both say the same."""
-    from partq.conformance.evaluation.attribution import expected, observed
-    from partq.conformance.evaluation.decision import EACH
-    from partq.conformance.oracle.judge import Judged as Answer
-    from partq.conformance.oracle.judge import judge
-
     history = one.history
-    most = None if asked.nodes is None else asked.nodes + EACH * len(history)
-    found = judge(history, asked.seconds, nodes=most)
+    most = None if asked.nodes is None else asked.nodes + decision.EACH * len(history)
+    found = judge.judge(history, asked.seconds, nodes=most)
     why, allowed = found.reason, ""
-    if found.status is Answer.REJECTED:
+    if found.status is judge.Judged.REJECTED:
         findings = (finding for verdict in one.verdicts.values() for finding in verdict.findings)
         same = next((finding for finding in findings if {*found.stuck[:1]} & {*finding.witness}), None)
-        why = same.detail if same else observed(history, found)
-        allowed = same.allowed if same else expected(history, found)
+        why = same.detail if same else attribution.observed(history, found)
+        allowed = same.allowed if same else attribution.expected(history, found)
     return {
         "judgement": found.status.value,
         "explained": list(found.explained),
@@ -162,8 +155,6 @@ def _judged(one: Judged, asked: Exactness) -> dict[str, Any]:
 
 
 def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
-    from partq.conformance.history.notation_writer import line
-
     why = f": {found['reason']}" if found["reason"] else ""
     say(f"Exact judge, {printable(file)}: {found['judgement']}{printable(why)}")
     family, records = known_profile(history.header.profile), {record.i: record for record in history.records}
@@ -183,9 +174,6 @@ def _show_judged(file: str, found: dict[str, Any], history: History) -> None:
 
 def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]:
     """The histories by file, those of standard input by ``-``; ends with one line where one is none."""
-    from partq.conformance.history.codec import HistoryError, read_history, read_stream
-    from partq.conformance.history.gaps import missing_records
-
     under = None if profile is None else known_profile(profile).name
     found = {}
     try:
@@ -195,7 +183,7 @@ def read_files(files: Sequence[Path], profile: str | None) -> dict[str, History]
                 fail(f"{file} is a folder: give its files, such as {inside / '*.ndjson'}")
             stdin = str(file) == "-"
             history = read_stream(sys.stdin.buffer, "standard input") if stdin else read_history(file)
-            if missing := missing_records(history):
+            if missing := gaps.missing_records(history):
                 note(f"partq: warning: {file}: {missing}")
             if under is not None:
                 history = replace(history, header=replace(history.header, profile=under))

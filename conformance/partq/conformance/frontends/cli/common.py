@@ -11,12 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from pathlib import Path
+from typing import Any, Final, NoReturn
 
 from rich.text import Text
 
+from partq.conformance import adapters
+from partq.conformance.adapters import Broker, SimulatedBroker, near_misses, refuse_unwritten
+from partq.conformance.adapters import open_broker as open_broker
 from partq.conformance.adapters.names import BROKERS as BROKERS
 from partq.conformance.adapters.names import public_name as public_name
+from partq.conformance.frontends.cli.streams import bar as bar
 from partq.conformance.frontends.cli.streams import console as console
 from partq.conformance.frontends.cli.streams import note as note
 from partq.conformance.frontends.cli.streams import output as output
@@ -40,10 +45,6 @@ from partq.conformance.verdict import (
 from partq.model.errors import UserError
 from partq.model.profiles import PROFILES, Profile, profile
 from partq.model.requirements import catalogue
-
-if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
-
 
 PROFILE_NAMES: Final = ", ".join((*PROFILES, "./mine.toml"))
 """For the help of options that take a profile."""
@@ -70,24 +71,15 @@ def failing(file: object, inside: bool = False) -> Iterator[None]:
         fail(f"{(inside and error.filename) or file}: {error.strerror or error}")
 
 
-def opened(name: str) -> Broker:
-    """The broker of that name. Raises `UnknownBroker`."""
-    from partq.conformance.adapters import open_broker
-
-    return open_broker(name)
-
-
 def opened_as(name: str, profile: str) -> Broker:
     """The broker of that name under one profile, which what it lacks may depend on."""
-    target = opened(name)
+    target = open_broker(name)
     target.profile = profile
     return target
 
 
 def is_live(broker: Broker) -> bool:
     """Whether what a program shows takes its time, and need not be the same each time."""
-    from partq.conformance.adapters import SimulatedBroker
-
     return not isinstance(broker, SimulatedBroker)
 
 
@@ -97,15 +89,13 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
     Raises `UserError` where one asked for is no profile, or none that the reference broker is written after.
     """
     names = tuple(dict.fromkeys(known_profile(word).name for word in asked or ()))
-    target = opened(broker)
-    from partq.conformance.adapters import claimed_profiles, near_misses, refuse_unwritten
-
+    target = open_broker(broker)
     for text in near_misses(target):  # what a broker lacks makes rules not applicable, silently
         note(f"partq: warning: {text}")
     if names:
         refuse_unwritten(target, names)
         return names
-    if claimed := claimed_profiles(target):
+    if claimed := adapters.claimed_profiles(target):
         return claimed
     note(f"{public_name(broker)} claims no profile: running all {len(PROFILES)}; --profile NAME for one")
     return tuple(PROFILES)
@@ -114,6 +104,16 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
 def known_profile(word: str) -> Profile:
     """The profile of that name, or in that file. Raises `UnknownProfile`."""
     return profile(named_profile(word))
+
+
+def created(file: Path, text: str) -> bool:
+    """Write the file unless it is there; whether it was written."""
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        return False
+    return True
 
 
 def print_json(document: Mapping[str, Any]) -> None:

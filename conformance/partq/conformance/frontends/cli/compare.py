@@ -10,6 +10,8 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from partq.conformance.adapters import UnknownBroker
+from partq.conformance.adapters.names import is_built_in
 from partq.conformance.frontends.cli import comparison_table as tables
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
@@ -20,6 +22,7 @@ from partq.conformance.frontends.cli.common import (
     failing,
     known_profile,
     note,
+    open_broker,
     output,
     print_json,
     printable,
@@ -101,9 +104,6 @@ def _columns(
 def _is_stored(source: str) -> bool:
     """Whether it is a folder or a file; ends with one line where it is no broker either. What a broker of
     partq is called is that broker."""
-    from partq.conformance.adapters import UnknownBroker, open_broker
-    from partq.conformance.adapters.names import is_built_in
-
     there = os.path.exists(source)  # unlike a Path's, of a long URL, too
     if there and not is_built_in(source):
         return True

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
+from typer._completion_classes import completion_init
+from typer._completion_shared import get_completion_script
 
 from partq.conformance.frontends.cli.common import say
 
@@ -27,8 +29,6 @@ def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help=f"One of {', '.join(Shell)}.")],
 ) -> None:
     """Print a shell's completion script, to be evaluated as the shell starts."""
-    from typer._completion_shared import get_completion_script
-
     say(get_completion_script(prog_name="partq", complete_var=ASKED, shell=shell.value))
 
 
@@ -36,8 +36,6 @@ def complete(command: Any) -> int | None:
     """Answer a shell's script, if it is one that asks: the exit code."""
     if ASKED not in os.environ:
         return None
-    from typer._completion_classes import completion_init
-
     completion_init()
     try:
         command.main(prog_name="partq", complete_var=ASKED, standalone_mode=False)

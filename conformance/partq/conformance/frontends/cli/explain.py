@@ -9,16 +9,35 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
+from rich.padding import Padding
+from rich.text import Text
 
 from partq.conformance.frontends.cli.common import fail, output
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.history.codec_fields import did_you_mean
+from partq.model import departures
+from partq.model.profiles import PROFILES, grounds_of
+from partq.model.requirements import (
+    Requirement,
+    UnknownRequirement,
+    catalogue,
+    contradictions,
+    groups,
+    requirement,
+    sources_of,
+)
 
-if TYPE_CHECKING:
-    from partq.conformance.screens.protocol import Screen
-    from partq.model.requirements import Requirement
+with lazily():
+    from partq.conformance.adapters import mutants
+    from partq.conformance.frontends import api
+    from partq.conformance.screens import protocol, registry
+    from partq.conformance.workload.cases import table as cases
+    from partq.model import clauses
+    from partq.spec.checking import properties, records
 
 _ID: Final = re.compile(r"\b[A-Z]+-\d+\b")
 
@@ -35,8 +54,6 @@ def explain(
 ) -> None:
     """Print a rule: text, sources, profiles, reading, the files of its mechanism, and the code, cases and
     mutants that belong to it; of a group, its rules in a line each; of a case or a mutant, what it is for."""
-    from partq.model.requirements import UnknownRequirement, catalogue, groups, requirement
-
     if whole_catalogue == (id is not None):
         fail("give one rule or group, or --all")
     name = (id or "").upper()
@@ -60,21 +77,16 @@ def explain(
 
 def _list(group: str) -> None:
     """The group's requirements, a line each."""
-    from partq.model.requirements import catalogue, groups
-
     out = output()
     out.print(f"{group}: {groups()[group]}", style="bold")
-    for requirement in catalogue().values():
-        if requirement.group == group:
-            out.print(f"  {requirement.id:9} {requirement.level.value:6}  {requirement.title}")
+    for one in catalogue().values():
+        if one.group == group:
+            out.print(f"  {one.id:9} {one.level.value:6}  {one.title}")
 
 
 def _named(name: str) -> tuple[str, str, str, dict[str, list[str]]] | None:
     """Of a case or a mutant: its name, kind and summary, and what else there is to say."""
-    from partq.conformance.adapters.mutants import MUTANTS
-    from partq.conformance.workload.cases.table import ALL_CASES
-
-    if (mutant := MUTANTS.get(name)) is not None:
+    if (mutant := mutants.MUTANTS.get(name)) is not None:
         facts = {
             "breaks": [mutant.breaks],
             "may break besides": [", ".join(mutant.also)] if mutant.also else [],
@@ -82,7 +94,7 @@ def _named(name: str) -> tuple[str, str, str, dict[str, list[str]]] | None:
             "run it": [f"partq run mutant:{name} --profile {mutant.profile}"],
         }
         return name, "mutant", mutant.summary, facts
-    if (case := ALL_CASES.get(name)) is not None:
+    if (case := cases.ALL_CASES.get(name)) is not None:
         facts = {
             "exercises": [", ".join(case.requirements)],
             "profiles": [", ".join(case.profiles)],
@@ -94,12 +106,7 @@ def _named(name: str) -> tuple[str, str, str, dict[str, list[str]]] | None:
 
 def _unknown(name: str, why: str) -> str:
     """That there is nothing of that name, with the nearest one."""
-    from partq.conformance.adapters.mutants import MUTANTS
-    from partq.conformance.history.codec_fields import did_you_mean
-    from partq.conformance.workload.cases.table import ALL_CASES
-    from partq.model.requirements import groups
-
-    if hint := did_you_mean(name, [*MUTANTS, *ALL_CASES]):
+    if hint := did_you_mean(name, [*mutants.MUTANTS, *cases.ALL_CASES]):
         return f"no rule, case or mutant {name!r}{hint}"
     if "-" in name:
         return why
@@ -107,19 +114,11 @@ def _unknown(name: str, why: str) -> str:
     return f"no group of rules {name.upper()!r}{hint}"
 
 
-def _print(requirement: Requirement) -> None:
-    _print_facts(
-        requirement.id,
-        f"{requirement.level.value}  {requirement.title}",
-        requirement.text,
-        _facts(requirement),
-    )
+def _print(one: Requirement) -> None:
+    _print_facts(one.id, f"{one.level.value}  {one.title}", one.text, _facts(one))
 
 
 def _print_facts(name: str, title: str, text: str, facts: Mapping[str, Sequence[str]]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
     out = output()
     out.print(Text.assemble((name, "bold"), "  ", (title, "bold")))
     out.print(Padding(Text(text), (0, 0, 0, 2)))
@@ -130,13 +129,8 @@ def _print_facts(name: str, title: str, text: str, facts: Mapping[str, Sequence[
 
 
 def _facts(requirement: Requirement) -> dict[str, list[str]]:
-    from partq.conformance.frontends.api import Explanation
-    from partq.conformance.screens.registry import ALL
-    from partq.model import clauses, departures
-    from partq.model.requirements import contradictions
-
-    screens = [screen for screen in ALL if requirement.id in screen.requirements]
-    about, own = Explanation(requirement), f"/{requirement.mechanism}/"
+    screens = [screen for screen in registry.ALL if requirement.id in screen.requirements]
+    about, own = api.Explanation(requirement), f"/{requirement.mechanism}/"
     return {
         "profiles": [", ".join(about.profiles)],
         "sources": list(_sources(requirement)),
@@ -162,19 +156,16 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
 
 def _property(id: str) -> Iterator[str]:
     """The specification's property: its file and line, its text, and the checks behind it."""
-    from partq.spec.checking.properties import checks_of, proofs_of, properties
-    from partq.spec.checking.records import earlier
-
-    found = properties().get(id)
+    found = properties.properties().get(id)
     if found is None:
         yield "none"
         return
-    holds, broken = checks_of(id)
+    holds, broken = properties.checks_of(id)
     yield f"spec/tla/{found.place}, checked in {', '.join(one.name for one in holds)}"
     yield f"broken by {', '.join(one.name for one in broken) or 'no wrong variant'}"
-    if proofs := proofs_of(id):
+    if proofs := properties.proofs_of(id):
         yield f"proven within bounds by {', '.join(one.name for one in proofs)}"
-        if before := earlier(proofs):
+        if before := records.earlier(proofs):
             yield f"some on an earlier text of it: {', '.join(one.name for one in before)}"
     yield from found.text.splitlines()
 
@@ -182,9 +173,6 @@ def _property(id: str) -> Iterator[str]:
 def _sources(requirement: Requirement) -> Iterator[str]:
     """Where the rule comes from, with the addresses of the pages; last, why profiles of which the
     catalogue does not speak take it."""
-    from partq.model.profiles import PROFILES, grounds_of
-    from partq.model.requirements import sources_of
-
     for source in sources_of(requirement):
         yield f"{source.name} ({source.kind})"
         yield from source.pages.values()
@@ -214,7 +202,7 @@ def _place(function: Callable[..., object]) -> str:
     return f"{'/'.join(parts[top:])}:{code.co_firstlineno}"
 
 
-def _blind_spots(requirement: str, screens: Sequence[Screen]) -> Iterator[str]:
+def _blind_spots(requirement: str, screens: Sequence[protocol.Screen]) -> Iterator[str]:
     """What the screens cannot see of the requirement; of what is said of others alone, how much there is."""
     spots = list(dict.fromkeys(spot for screen in screens for spot in screen.blind_spots))
     named = [spot for spot in spots if requirement in _ID.findall(spot)]

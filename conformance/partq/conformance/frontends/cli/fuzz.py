@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
+from partq.conformance.adapters import Unreachable
+from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
     DEFAULT_MASTER,
@@ -30,7 +32,7 @@ from partq.conformance.frontends.cli.common import (
     focus_of,
     is_live,
     note,
-    opened,
+    open_broker,
     output,
     print_json,
     printable,
@@ -40,20 +42,24 @@ from partq.conformance.frontends.cli.common import (
     say,
     share_left_open,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.project import baseline_of, held
 from partq.conformance.frontends.cli.publishing import Told, new_file, publish
 from partq.conformance.frontends.cli.shown import Detail, Evidence, show_verdicts
 from partq.conformance.frontends.cli.table import titled
-from partq.conformance.verdict import OPEN, Focus, in_words, plural, required
+from partq.conformance.history import History
+from partq.conformance.verdict import OPEN, Finding, Focus, Verdict, Verdicts, in_words, plural, required
+
+with lazily():
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.frontends.campaign import meetings
+    from partq.conformance.workload import shrinker
 
 if TYPE_CHECKING:
     from partq.conformance.frontends.campaign.examples import StoredExample
     from partq.conformance.frontends.campaign.run import Campaign
     from partq.conformance.frontends.campaign.totals import Totals
-    from partq.conformance.history import History
-    from partq.conformance.verdict import Finding, Verdict, Verdicts
-
 
 LISTED: Final = 5
 """How many undecided traces are printed."""
@@ -113,16 +119,15 @@ def fuzz(
     if traces is None or out is None:
         fail("a campaign needs --traces and --out; --trace N runs one trace of it")
     check_extra()
-    from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
-
     wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
     known, xml = baseline_of(baseline, write_baseline), new_file(junit)
     focus = focus_of(rule, exclude)
-    target = opened(broker)
+    target = open_broker(broker)
     chunk = LIVE_CHUNK if is_live(target) else CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact, trace_timeout)
     share = share_left_open(open)
-    with done(plan, out, master, resume, wave, strict, share, break_lock) as campaign:
+    how = {"wave": wave, "strict": strict, "share": share, "break_lock": break_lock}
+    with done(plan, out, master, resume, **how) as campaign:
         results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}
         shown = public_name(broker)
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]
@@ -156,15 +161,13 @@ Examples = Mapping[tuple[str, str], "StoredExample"]
 
 def _examples(campaign: Campaign, broker: str, focus: Focus) -> Examples:
     """The counterexamples, shrunk and stored."""
-    from partq.conformance.adapters import Unreachable
     from partq.conformance.frontends.campaign.examples import write_examples
-    from partq.conformance.workload.shrinker import BUDGET
 
     examples: list[StoredExample] = []
     try:
         with shrinking() as announce:
             kept = [row for row in campaign.totals.kept if focus.asks(row["requirement"])]
-            write_examples(kept, broker, campaign.folder, announce, BUDGET, examples.append)
+            write_examples(kept, broker, campaign.folder, announce, shrinker.BUDGET, examples.append)
     except Unreachable as error:
         note(f"no further counterexamples: {error}")
     return {(one.requirement, one.key): one for one in examples}
@@ -176,7 +179,7 @@ def _undecided(campaign: Campaign, broker: str) -> Iterator[dict[str, Any]]:
 
     for row in campaign.totals.undecided:
         one = Trace(broker, row["profile"], row["trace"], campaign.plan.seed, campaign.plan.length)
-        place = write_undecided(campaign.folder, one.number, one.program(opened(broker)))
+        place = write_undecided(campaign.folder, one.number, one.program(open_broker(broker)))
         about = {"trace": one.number, "profile": one.profile, "seed": int(row["seed"])}
         yield {**about, "why": row["undecided"], "command": one.command, "program": place}
 
@@ -197,8 +200,6 @@ def _figures(totals: Totals, out: str, examples: Examples, undecided: Mapping[st
 
 def _show(campaign: Campaign, broker: str, examples: Examples, verbose: bool) -> None:
     """Print a campaign's figures, and where its files are."""
-    from partq.conformance.evaluation.counterexample import replay_command
-
     totals = campaign.totals
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
     rate = f", {rate_in_words(campaign.state.rate)} traces/s" if campaign.state.rate else ""
@@ -209,7 +210,8 @@ def _show(campaign: Campaign, broker: str, examples: Examples, verbose: bool) ->
         say(f"{name}: {text}")
     say(f"digest {totals.digest} (of all verdicts: the same traces and seed give the same)")
     for example in examples.values():
-        say(printable(f"counterexample {example.place} ({replay_command(example.place, broker)})"))
+        again = counterexample.replay_command(example.place, broker)
+        say(printable(f"counterexample {example.place} ({again})"))
 
 
 def _show_undecided(undecided: Mapping[str, Any]) -> None:
@@ -223,10 +225,8 @@ def _show_undecided(undecided: Mapping[str, Any]) -> None:
 
 def _again(broker: str, out: str, examples: Examples, profile: str, finding: Finding, place: str) -> str:
     """The command that replays the finding's counterexample, or else shows what there is of it."""
-    from partq.conformance.evaluation.counterexample import replay_command
-
     one = examples.get((finding.requirement, finding.key))
-    return replay_command(one.place, broker) if one else shlex.join(["partq", "report", out])
+    return counterexample.replay_command(one.place, broker) if one else shlex.join(["partq", "report", out])
 
 
 def _shrunk(results: Mapping[str, Verdicts], examples: Examples) -> dict[str, Verdicts]:
@@ -287,13 +287,11 @@ def _show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
 def _show_meetings(times: Mapping[str, int], profiles: Iterable[str], table: bool) -> None:
     """Print how many pairs of mechanisms met in a message, which never did, and the rarest; in a table, if
     asked for, all of them."""
-    from partq.conformance.frontends.campaign.meetings import names, pair
-
-    pairs = {pair(*two) for profile in profiles for two in combinations(names(profile), 2)}
+    names = {profile: meetings.names(profile) for profile in profiles}
+    pairs = {meetings.pair(*two) for several in names.values() for two in combinations(several, 2)}
     by_times = sorted(pairs, key=lambda name: (times.get(name, 0), name))
     if table:
-        every = sorted({name for profile in profiles for name in names(profile)})
-        output().print(_of_pairs(every, times))
+        output().print(_of_pairs(sorted({name for several in names.values() for name in several}), times))
     never = [name for name in by_times if not times.get(name)]
     rarest = "; ".join(f"{name} {times[name]:,}" for name in by_times[len(never) :][:RAREST])
     said = f"; never: {', '.join(never)}" if never else ""
@@ -302,11 +300,9 @@ def _show_meetings(times: Mapping[str, int], profiles: Iterable[str], table: boo
 
 
 def _of_pairs(every: Sequence[str], times: Mapping[str, int]) -> Table:
-    from partq.conformance.frontends.campaign.meetings import pair
-
     table = titled("messages in which two mechanisms met", [""], right=every[1:])
     for n, one in enumerate(every[:-1]):
-        counts = (times.get(pair(one, other), 0) for other in every[n + 1 :])
+        counts = (times.get(meetings.pair(one, other), 0) for other in every[n + 1 :])
         table.add_row(one, *([""] * n), *(f"{count:,}" if count else "-" for count in counts))
     return table
 

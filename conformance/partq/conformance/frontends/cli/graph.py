@@ -10,6 +10,10 @@ from typing import Annotated
 import typer
 
 from partq.conformance.frontends.cli.common import fail, failing, say
+from partq.conformance.frontends.cli.lazy import lazily
+
+with lazily():
+    from partq.model import charts
 
 
 class Drawing(StrEnum):
@@ -27,10 +31,8 @@ def graph(
 ) -> None:
     """Draw a state chart from the model: under a profile, or by one mechanism, what leads a message from one
     state to the next; with rebalancing whose a partition is."""
-    from partq.model.charts import chart, dot, graphml
-
-    found = chart(subject)
-    text = graphml(found) if format is Drawing.GRAPHML else dot(found)
+    found = charts.chart(subject)
+    text = charts.graphml(found) if format is Drawing.GRAPHML else charts.dot(found)
     if format is Drawing.SVG:
         text = _picture(text)
     if out is None:

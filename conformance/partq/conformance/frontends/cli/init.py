@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from partq.conformance.frontends import settings
-from partq.conformance.frontends.cli.common import fail, failing, known_profile, printable, say
+from partq.conformance.frontends.cli.common import created, fail, failing, known_profile, printable, say
 from partq.conformance.frontends.cli.profile import LIKE, begun, profile_name
 from partq.conformance.history.codec_profiles import SUFFIX
 
@@ -67,12 +67,7 @@ def _text(source: str, profile: str | None) -> str:
 def _written(file: Path, text: str) -> str:
     """Write a new file; what was done, in a line."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-    except FileExistsError:
-        return f"left as it is: {file}"
-    return f"written: {file}"
+    return f"written: {file}" if created(file, text) else f"left as it is: {file}"
 
 
 def _with_table(file: Path, profile: str | None) -> str | None:

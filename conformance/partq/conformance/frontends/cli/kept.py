@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from partq.conformance.frontends.cli.common import conclude, note, opened, public_name
+from partq.conformance.frontends.cli.common import conclude, note, open_broker, public_name
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
-from partq.conformance.verdict import FILE, Exit, ambiguities, merge, plural, verdicts_document
+from partq.conformance.verdict import FILE, Exit, Finding, ambiguities, merge, plural, verdicts_document
+from partq.conformance.workload.program import dumps
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.keeping import StoredFile, Target
-    from partq.conformance.evaluation.suite import Run, SuiteResult
-    from partq.conformance.verdict import Finding
+with lazily():
+    from partq.conformance.evaluation import keeping, suite
 
 
-def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -> Iterator[str]:
+def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found: bool) -> Iterator[str]:
     """Where everything is and what can be done with it, in lines. ``found``: whether there was anything."""
     for one in stored:
         yield f"{one.what} {one.path}, {one.size} ({one.command})"
@@ -35,21 +35,19 @@ def summary_lines(out: Path | None, stored: Sequence[StoredFile], found: bool) -
 
 
 def store(
-    out: Target,
+    out: keeping.Target,
     broker: str,
     document: Mapping[str, Any],
-    results: Mapping[str, SuiteResult],
+    results: Mapping[str, suite.SuiteResult],
     seconds: float,
-) -> list[StoredFile]:
+) -> list[keeping.StoredFile]:
     """Write ``verdicts.json``, and a program of each cause in each profile, and of each set of rules of which
     one is violated. ``seconds``: how long those of a live broker are shrunk in all."""
-    from partq.conformance.evaluation.keeping import keep_example, keep_program
-
     _write_verdicts(out, document)
     stored = []
     end = monotonic() + seconds
     for profile, result in results.items():
-        causes: dict[tuple[str, str], tuple[Run, Finding]] = {}
+        causes: dict[tuple[str, str], tuple[suite.Run, Finding]] = {}
         for done in result.kept:
             for finding in done.findings:
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
@@ -57,15 +55,19 @@ def store(
         for number, (done, finding) in enumerate(causes.values()):
             note(f"storing a counterexample of {finding.requirement}")
             share = max(0.0, end - monotonic()) / (len(causes) - number)
-            stored.append(keep_example(out, profile, broker, opened(broker), done, finding, share, taken))
+            stored.append(
+                keeping.keep_example(out, profile, broker, open_broker(broker), done, finding, share, taken)
+            )
         shown = {finding.candidates for _, finding in causes.values()}
         for candidates in ambiguities(result.verdicts):
             if candidates not in shown and (seen := result.evidence_of(candidates)) is not None:
-                stored.append(keep_program(out, profile, broker, opened(broker), seen, candidates))
+                stored.append(
+                    keeping.keep_program(out, profile, broker, open_broker(broker), seen, candidates)
+                )
     return stored
 
 
-def _write_verdicts(out: Target, document: Mapping[str, Any]) -> None:
+def _write_verdicts(out: keeping.Target, document: Mapping[str, Any]) -> None:
     (out.place / FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
@@ -76,7 +78,7 @@ def file_name(run: str) -> str:
 
 # --- interrupted --------------------------------------------------------------------------------------
 
-Ended = dict[str, list["Run"]]
+Ended = dict[str, list["suite.Run"]]
 """The runs that have ended, by profile."""
 
 
@@ -97,7 +99,9 @@ def kept_if_interrupted(tell: Callable[[Ended], None]) -> Iterator[Ended]:
             signal.signal(signal.SIGTERM, before)
 
 
-def tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | None, ended: Ended) -> None:
+def tell_ended(
+    broker: str, out: keeping.Target | None, strict: bool, detail: Detail | None, ended: Ended
+) -> None:
     """Store what is known of the runs that have ended, unshrunk, and say it in that detail."""
     if not ended:
         note("no run had been judged yet: there are no verdicts")
@@ -114,13 +118,10 @@ def tell_ended(broker: str, out: Target | None, strict: bool, detail: Detail | N
         conclude(verdicts, strict, besides)
 
 
-def _write_programs(out: Target, ended: Ended) -> None:
+def _write_programs(out: keeping.Target, ended: Ended) -> None:
     """The programs of the runs that violated something."""
-    from partq.conformance.evaluation.keeping import PROGRAMS
-    from partq.conformance.workload.program import dumps
-
     for name, runs in ended.items():
-        folder = out.place / PROGRAMS / name
+        folder = out.place / keeping.PROGRAMS / name
         for run in runs:
             if run.findings or ambiguities(run.verdicts):
                 folder.mkdir(parents=True, exist_ok=True)

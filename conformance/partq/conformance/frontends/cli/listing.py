@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from partq.conformance.adapters.names import BUILT_IN, MUTANT
 from partq.conformance.frontends.cli.common import (
@@ -20,7 +22,17 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     say,
 )
-from partq.model.profiles import PROFILES
+from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.verdict import not_applicable, plural
+from partq.model.profiles import PROFILES, requirements_of
+from partq.model.profiles import profile as profile_named
+from partq.model.requirements import catalogue
+
+with lazily():
+    from partq.conformance.adapters import mutants
+    from partq.conformance.evaluation import suite
+    from partq.conformance.screens import registry
+    from partq.conformance.workload.cases import table as cases
 
 
 class Kind(StrEnum):
@@ -47,49 +59,35 @@ Exempt = Mapping[str, Mapping[str, str]]
 
 
 def _brokers(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.conformance.adapters.mutants import MUTANTS
-
     yield Entry("reference", "the reference broker, simulated; it draws by seed what the rules leave open")
     yield Entry("reference:live", "the reference broker in real time")
     yield Entry("reference:durable", "it simulated, with its messages in files, read again at each start")
-    yield Entry("mutant:NAME", f"it with one of {len(MUTANTS)} defects (partq list mutants)")
+    yield Entry("mutant:NAME", f"it with one of {len(mutants.MUTANTS)} defects (partq list mutants)")
     yield Entry("rabbitmq://USER:PASSWORD@HOST:PORT/VHOST", "a RabbitMQ server (docs/rabbitmq.md)")
     yield Entry("my_module:MyBroker", "a class of yours, from the current folder (docs/adapters.md)")
 
 
 def _profiles(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.conformance.screens.registry import ALL
-    from partq.conformance.verdict import not_applicable, plural
-    from partq.model.profiles import profile, requirements_of
-
     for name in profiles:
         own = requirements_of(name)
-        applying = len(own - not_applicable(name, ALL).keys())
+        applying = len(own - not_applicable(name, registry.ALL).keys())
         counted = plural(len(own), "rule") + (f", of which {applying} apply" if applying < len(own) else "")
-        yield Entry(name, f"{profile(name).title}; {counted}", profiles=(name,))
+        yield Entry(name, f"{profile_named(name).title}; {counted}", profiles=(name,))
 
 
 def _cases(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.conformance.workload.cases.table import ALL_CASES
-    from partq.model.profiles import requirements_of
-
     bound = frozenset[str]().union(*map(requirements_of, profiles))
-    for name, case in ALL_CASES.items():
+    for name, case in cases.ALL_CASES.items():
         rules = tuple(id for id in case.requirements if id in bound)
         yield Entry(name, case.summary, rules, tuple(filter(case.fits, profiles)))
 
 
 def _mutants(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.conformance.adapters.mutants import MUTANTS
-
-    for name, mutant in MUTANTS.items():
+    for name, mutant in mutants.MUTANTS.items():
         yield Entry(name, mutant.summary, (mutant.breaks,), (mutant.profile,))
 
 
 def _rules(profiles: Sequence[str]) -> Iterator[Entry]:
-    from partq.model.profiles import requirements_of
-    from partq.model.requirements import catalogue
-
     for id, row in catalogue().items():
         families = tuple(name for name in profiles if id in requirements_of(name))
         yield Entry(id, f"{row.level.value}: {row.title}", (id,), families)
@@ -157,16 +155,11 @@ def exempt_for(broker: str, asked: list[str] | None) -> Exempt:
     """Which rules do not apply to the broker, by what its adapter says, under the profiles asked for, or
     those that it claims. What shows only while it runs (a fault that `inject` refuses, a field that no
     message shows) is not known here. Ends with one line where there is no such broker."""
-    from partq.conformance.evaluation.suite import lacks_of
-    from partq.conformance.screens.registry import ALL
-    from partq.conformance.verdict import not_applicable
-    from partq.model.requirements import catalogue
-
     names = profiles_for(broker, asked)
-    lacks = {name: tuple(sorted(lacks_of(opened_as(broker, name)))) for name in names}
-    checked = {id for screen in ALL for id in screen.requirements}
+    lacks = {name: tuple(sorted(suite.lacks_of(opened_as(broker, name)))) for name in names}
+    checked = {id for screen in registry.ALL for id in screen.requirements}
     unchecked = {id: "not implemented yet" for id in catalogue() if id not in checked}
-    return {name: {**unchecked, **not_applicable(name, ALL, lacks[name])} for name in names}
+    return {name: {**unchecked, **not_applicable(name, registry.ALL, lacks[name])} for name in names}
 
 
 def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
@@ -176,9 +169,6 @@ def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
 
 
 def _show(kind: Kind, found: list[Entry], exempt: Exempt) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     fields = ("name", "text") if exempt else COLUMNS[kind]
     table = Table(box=None, pad_edge=False, show_header=len(fields) > len(("name", "text")) or bool(exempt))
     for field in (*fields, *exempt):

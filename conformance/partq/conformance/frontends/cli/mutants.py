@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from partq.conformance.frontends.campaign.plan import Lane, Plan
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.campaigns import (
     DEFAULT_MASTER,
@@ -21,13 +22,18 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, opened, output, print_json, say
+from partq.conformance.frontends.cli.common import Format, open_broker, output, print_json, say
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import SCHEMA, Exit, Kill, ambiguities, kill_verdicts, plain
 
+with lazily():
+    from partq.conformance.adapters import mutants as known
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.workload import shrinker
+
 if TYPE_CHECKING:
-    from partq.conformance.adapters.mutants import Mutant
     from partq.conformance.frontends.campaign.files import Folder
     from partq.conformance.frontends.campaign.run import Campaign
 
@@ -64,18 +70,15 @@ def mutants(
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
     check_extra()
-    from partq.conformance.adapters.mutants import MUTANTS
-    from partq.conformance.frontends.campaign.plan import Lane, Plan
-
     for name in only or ():
-        opened(f"mutant:{name}")
-    chosen = {name: mutant for name, mutant in MUTANTS.items() if not only or name in only}
+        open_broker(f"mutant:{name}")
+    chosen = {name: mutant for name, mutant in known.MUTANTS.items() if not only or name in only}
     lanes = tuple(
         Lane(f"mutant:{name}", mutant.profile, traces, mutant.breaks, CHUNK)
         for name, mutant in chosen.items()
     )
     plan = Plan(lanes, seed, length, exact, TRACE_TIMEOUT)
-    with done(plan, out, master, resume, wave, break_lock=break_lock) as campaign:
+    with done(plan, out, master, resume, wave=wave, break_lock=break_lock) as campaign:
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, f"{json.dumps([row._asdict() for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
@@ -87,7 +90,7 @@ def mutants(
     raise typer.Exit(code)
 
 
-def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list[Kill]:
+def _rows(chosen: Mapping[str, known.Mutant], traces: int, campaign: Campaign) -> list[Kill]:
     rows = []
     with shrinking() as announce:
         for n, (name, mutant) in enumerate(chosen.items()):
@@ -96,7 +99,7 @@ def _rows(chosen: Mapping[str, Mutant], traces: int, campaign: Campaign) -> list
     return rows
 
 
-def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> Kill:
+def _row(name: str, mutant: known.Mutant, first_trace: int, campaign: Campaign) -> Kill:
     mine = [row for row in campaign.totals.kept if row["broker"] == f"mutant:{name}"]
     mine = [{**row, "candidates": row["candidates"] or [row["requirement"]]} for row in mine]
     own = sorted((row for row in mine if mutant.breaks in row["candidates"]), key=lambda row: row["trace"])
@@ -111,14 +114,12 @@ def _row(name: str, mutant: Mutant, first_trace: int, campaign: Campaign) -> Kil
 
 def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int | None:
     """How short one of these violations gets, which is stored, or None if none shows again."""
-    from partq.conformance.evaluation import counterexample
     from partq.conformance.evaluation.shrinking import SHORT
     from partq.conformance.frontends.campaign.examples import shrunk, stored
-    from partq.conformance.workload.shrinker import BUDGET
 
     example = None
     for row in rows:
-        other = shrunk(row, f"mutant:{name}", BUDGET)
+        other = shrunk(row, f"mutant:{name}", shrinker.BUDGET)
         if example is None or (other and len(other.program.steps) < len(example.program.steps)):
             example = other
         if example is not None and len(example.program.steps) <= SHORT:

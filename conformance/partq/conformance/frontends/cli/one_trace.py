@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import typer
 
+from partq.conformance.adapters import Broker
+from partq.conformance.frontends.campaign.plan import command_of, program_of
 from partq.conformance.frontends.cli.common import (
     Format,
     conclude,
     fail,
     failing,
     is_live,
-    opened,
+    open_broker,
     print_json,
     printable,
     public_name,
     say,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
-from partq.conformance.verdict import plural, verdicts_document
+from partq.conformance.history import History
+from partq.conformance.history.codec import write_history
+from partq.conformance.verdict import plural, verdicts_document, verdicts_of
+from partq.conformance.workload.program import Program, dumps
 
-if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
-    from partq.conformance.evaluation.decision import Decision
-    from partq.conformance.history import History
-    from partq.conformance.workload.program import Program
+with lazily():
+    from partq.conformance.evaluation import decision, suite
+    from partq.conformance.frontends.campaign import limits
+    from partq.conformance.screens import registry
 
 NODES: Final = 20_000
 AGAIN: Final = 500_000
@@ -52,17 +57,12 @@ class Trace:
     @property
     def command(self) -> str:
         """What runs it alone, without the broker's password."""
-        from partq.conformance.frontends.campaign.plan import command_of
-
         return command_of(self.broker, self.profile, self.number, self.seed, self.length)
 
     def program(self, broker: Broker) -> Program:
         """Its program. Raises `BrokerFailed`."""
-        from partq.conformance.evaluation.suite import lacks_of
-        from partq.conformance.frontends.campaign.plan import program_of
-
         broker.profile = self.profile
-        return program_of(broker, self.seed, self.number, self.length, lacks_of(broker))
+        return program_of(broker, self.seed, self.number, self.length, suite.lacks_of(broker))
 
 
 def trace_of(
@@ -81,27 +81,21 @@ def run_trace(
 ) -> NoReturn:
     """Run it, judge it, print what there is to say of it, and store program and history in the folder.
     ``limit``: the seconds that a simulated broker may take; 0: as many as it takes."""
-    from partq.conformance.evaluation.decision import Decider, Exactness
-    from partq.conformance.evaluation.suite import NamedProgram, Run, histories
-    from partq.conformance.frontends.campaign.limits import each_within
-    from partq.conformance.screens.registry import ALL
-    from partq.conformance.verdict import verdicts_of
-
-    broker, name = opened(trace.broker), f"trace {trace.number}"
+    broker, name = open_broker(trace.broker), f"trace {trace.number}"
     program = trace.program(broker)
-    ending = histories(broker, trace.profile, [NamedProgram(name, program)])
-    ((_, history),) = each_within(0.0 if is_live(broker) else limit, ending)
+    ending = suite.histories(broker, trace.profile, [suite.NamedProgram(name, program)])
+    ((_, history),) = limits.each_within(0.0 if is_live(broker) else limit, ending)
     stored = _stored(out, program, history)
-    decision = Decider(Exactness(nodes=NODES, again=AGAIN)).decide(history)
-    verdicts = verdicts_of(decision, trace.profile, ALL, history.header.lacks)
+    decided = decision.Decider(decision.Exactness(nodes=NODES, again=AGAIN)).decide(history)
+    verdicts = verdicts_of(decided, trace.profile, registry.ALL, history.header.lacks)
     results = {trace.profile: verdicts}
     document = verdicts_document(public_name(trace.broker), results, strict)
     if format is Format.JSON:
-        print_json({**document, "trace": _figures(trace, decision)})
+        print_json({**document, "trace": _figures(trace, decided)})
     else:
-        evidence = evidence_in({trace.profile: [Run(name, program, history, verdicts)]})
+        evidence = evidence_in({trace.profile: [suite.Run(name, program, history, verdicts)]})
         show_verdicts(public_name(trace.broker), results, Detail(verbose), evidence)
-        said = _figures(trace, decision)
+        said = _figures(trace, decided)
         done = f"{plural(len(history), 'operation')} of {plural(len(program.steps), 'step')}"
         say(f"{name}, seed {program.seed}: {done}")
         say(printable(": ".join(filter(None, ("judge", said["judged"], said["why"])))))
@@ -111,23 +105,20 @@ def run_trace(
     raise typer.Exit(document["exit"])
 
 
-def _figures(trace: Trace, decision: Decision) -> dict[str, Any]:
+def _figures(trace: Trace, decided: decision.Decision) -> dict[str, Any]:
     """What became of the trace, besides its verdicts."""
     return {
         "trace": trace.number,
         "profile": trace.profile,
         "seed": trace.seed,
-        "judged": ", ".join(decision.judged),
-        "why": decision.why,
+        "judged": ", ".join(decided.judged),
+        "why": decided.why,
         "command": trace.command,
     }
 
 
 def _stored(out: str | None, program: Program, history: History) -> str:
     """Where program and history were stored; empty where nobody asked for it."""
-    from partq.conformance.history.codec import write_history
-    from partq.conformance.workload.program import dumps
-
     if out is None:
         return ""
     folder = Path(out)

@@ -12,7 +12,9 @@ import typer
 
 from partq.conformance.frontends.cli.common import (
     Format,
+    created,
     fail,
+    failing,
     known_profile,
     output,
     print_json,
@@ -59,13 +61,9 @@ def new(
     """Begin a profile: write NAME.toml, with every switch and a line about it. Nothing is overwritten."""
     name = profile_name(name)
     file = Path(f"{name}{SUFFIX}")
-    try:
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(begun(name, known_profile(like)))
-    except FileExistsError:
-        fail(f"{file} exists: give another name")
-    except OSError as error:
-        fail(f"{file}: {error.strerror}")
+    with failing(file):
+        if not created(file, begun(name, known_profile(like))):
+            fail(f"{file} exists: give another name")
     say(f"written: {file}, like {printable(like)}")
     say(f"next: partq profile check {file}; partq run BROKER --profile {file}")
 

@@ -7,14 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from partq.conformance.frontends.cli.common import fail
-from partq.spec.simulation.itf import SUFFIX
+from partq.conformance.frontends.cli.common import fail, failing
+from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.workload.program import Program, from_json
+from partq.spec.simulation.itf import SUFFIX, read_file
 
-if TYPE_CHECKING:
-    from partq.conformance.workload.program import Program
-    from partq.conformance.workload.traces import Behaviour
+with lazily():
+    from partq.conformance.workload import traces
 
 _JSON: Final = ".json"
 
@@ -24,19 +25,15 @@ class Stored(NamedTuple):
 
     file: Path
     name: str
-    holds: Program | Behaviour
+    holds: Program | traces.Behaviour
 
     def fits(self, profile: str) -> bool:
         """Whether it can be run under that profile."""
-        from partq.conformance.workload.program import Program
-
         return self.holds.profile == profile if isinstance(self.holds, Program) else self.holds.fits(profile)
 
     def program(self, profile: str, lacks: Collection[str], seed: int) -> Program:
         """Its program, for a profile that it fits. That of a trace has that seed, and none of the steps that
         the broker ``lacks``."""
-        from partq.conformance.workload.program import Program
-
         return self.holds if isinstance(self.holds, Program) else self.holds.program(profile, lacks, seed)
 
 
@@ -62,25 +59,15 @@ def _stem(file: Path) -> str:
     return file.name.removesuffix(SUFFIX).removesuffix(_JSON)
 
 
-def _read(file: Path) -> Program | Behaviour:
-    try:
-        return _behaviour(file) if file.name.endswith(SUFFIX) else _program(file)
-    except OSError as error:
-        fail(f"{file}: {error.strerror}")
-    except ValueError as error:
-        fail(f"{file}: {error}")
-
-
-def _behaviour(file: Path) -> Behaviour:
-    from partq.conformance.workload.traces import behaviour_of
-    from partq.spec.simulation.itf import read_file
-
-    return behaviour_of(read_file(file))
+def _read(file: Path) -> Program | traces.Behaviour:
+    with failing(file):
+        try:
+            return traces.behaviour_of(read_file(file)) if file.name.endswith(SUFFIX) else _program(file)
+        except ValueError as error:
+            fail(f"{file}: {error}")
 
 
 def _program(file: Path) -> Program:
-    from partq.conformance.workload.program import from_json
-
     try:
         data = json.loads(file.read_bytes())
     except (ValueError, RecursionError):

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from partq.conformance.frontends import baseline_file
-from partq.conformance.frontends.cli.common import fail, is_live, note, public_name
+from partq.conformance.frontends.cli.common import fail, failing, is_live, note, public_name
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
-from partq.conformance.frontends.toml_tables import decoded
 from partq.conformance.verdict import (
     Besides,
     Entry,
@@ -67,11 +66,8 @@ class Baseline(NamedTuple):
         if not (self.writes and (more or not self.place.exists())):
             return found
         head = "" if self.place.exists() else baseline_file.HEAD
-        try:
-            with self.place.open("a", encoding="utf-8") as stream:
-                stream.write(head + baseline_file.dumps(more))
-        except OSError as error:
-            fail(f"{self.shown}: {error.strerror}")
+        with failing(self.shown), self.place.open("a", encoding="utf-8") as stream:
+            stream.write(head + baseline_file.dumps(more))
         for text in baseline_file.unconditional(more, new, str(self.shown)):
             note(f"partq: warning: {text}")
         return match(results, (*self.entries, *more), whole)
@@ -93,7 +89,7 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
         return Baseline(shown, shown.absolute(), (), True)
     if not shown.exists():
         fail(f"{shown}: no such file; --write-baseline {shown} writes one")
-    entries = baseline_file.loads(decoded(shown), str(shown))
+    entries = baseline_file.read(shown)
     for text in baseline_file.doubtful(entries, str(shown)):
         note(f"partq: warning: {text}")
     return Baseline(shown, shown.absolute(), entries, new is not None)

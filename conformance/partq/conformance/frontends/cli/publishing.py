@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import failing
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
+from partq.conformance.frontends.cli.shown import Evidence
 from partq.conformance.verdict import Finding, Matched, Verdicts
 
-if TYPE_CHECKING:
-    from partq.conformance.frontends.cli.shown import Evidence
+with lazily():
+    from partq.conformance.evaluation import finding_text
 
 
 class Told(NamedTuple):
@@ -25,13 +27,11 @@ class Told(NamedTuple):
 
     def text(self, profile: str, finding: Finding) -> str:
         """The finding, what shows it, and the command."""
-        from partq.conformance.evaluation.finding_text import finding_text
-
         seen = self.evidence(profile, finding)
         if seen is None:
             return f"{finding.heading}\n{finding.detail}\nexpected: {finding.allowed}"
         place, history = seen
-        return f"{finding_text(finding, history)}\nagain: {self.again(profile, finding, place)}"
+        return f"{finding_text.finding_text(finding, history)}\nagain: {self.again(profile, finding, place)}"
 
 
 class NewFile(NamedTuple):

@@ -12,22 +12,25 @@ import shlex
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+from partq.conformance.adapters.names import is_built_in
 from partq.conformance.frontends.cli.campaigns import at_hand
 from partq.conformance.frontends.cli.common import (
     Format,
     fail,
+    failing,
     is_live,
-    opened,
+    open_broker,
     output,
     print_json,
     printable,
     public_name,
     say,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
 from partq.conformance.verdict import (
@@ -43,11 +46,13 @@ from partq.conformance.verdict import (
     outcome,
     verdicts_document,
 )
+from partq.conformance.workload import program as programs
+from partq.conformance.workload.program import Program
 from partq.model.profiles import PROFILES
+from partq.model.requirements import catalogue
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.suite import Run
-    from partq.conformance.workload.program import Program
+with lazily():
+    from partq.conformance.evaluation import counterexample, suite
 
 OF_A_REQUIREMENT: Final = {
     Status.VIOLATED: "REPRODUCED",
@@ -106,7 +111,7 @@ def replay(
     with at_hand(file) as (there, *_):
         stored = read_replayable(there)
     name = broker or _named_in(file, stored)
-    live = is_live(opened(name))
+    live = is_live(open_broker(name))
     rate = stored.seen or ASSUMED
     times = tries or (rate.needed if live else 1)
     done = _runs(name, stored, times, live)
@@ -139,8 +144,6 @@ def replay(
 def _named_in(file: Path, stored: Replayable) -> str:
     """The broker that the file names; ends with one line unless it comes with partq: no file chooses which
     code is run, or which server is reached."""
-    from partq.conformance.adapters.names import is_built_in
-
     if stored.broker is None:
         fail(f"{file} is a program, which names no broker: say which with --broker")
     if not is_built_in(stored.broker):
@@ -161,7 +164,7 @@ def _miss(rate: Recurrence, stored: Replayable, times: int) -> str:
     return f"; {of}: a miss has a probability of {rate.miss(times):.2g}"
 
 
-def _shows(run: Run, requirements: tuple[str, ...]) -> bool:
+def _shows(run: suite.Run, requirements: tuple[str, ...]) -> bool:
     found = (id for id, verdict in run.verdicts.items() if verdict.findings)
     return any(id in (requirements or run.verdicts) for id in found) or bool(ambiguities(run.verdicts))
 
@@ -179,14 +182,9 @@ class Replayable:
 
 def read_replayable(file: Path) -> Replayable:
     """What a file holds, a counterexample or a program; ends with one line where it is neither."""
-    from partq.conformance.evaluation import counterexample
-    from partq.conformance.workload import program as programs
-    from partq.model.requirements import catalogue
-
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        fail(f"{file}: {error.strerror}")
+        with failing(file):
+            data = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         fail(f"{file} is no JSON file: {_EXPECTED}")
     schema = data.get("schema") if isinstance(data, dict) else None
@@ -207,16 +205,14 @@ def read_replayable(file: Path) -> Replayable:
     return Replayable(example.program, example.broker, requirements, example.seen)
 
 
-def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[Run]:
+def _runs(name: str, stored: Replayable, tries: int, live: bool) -> list[suite.Run]:
     """All runs, several at once where the broker allows it; of a simulated one the first that shows it."""
-    from partq.conformance.evaluation.suite import NamedProgram, Ways, runs, usual
-
-    tasks = [NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
-    target = opened(name)
-    exact = replace(usual(target), drained=bool(stored.requirements))
-    ways = Ways(lambda: opened(name), exact=exact)
-    seen: list[Run] = []
-    with closing(runs(target, stored.program.profile, tasks, ways)) as ending:
+    tasks = [suite.NamedProgram(f"try {number}", stored.program) for number in range(1, tries + 1)]
+    target = open_broker(name)
+    exact = replace(suite.usual(target), drained=bool(stored.requirements))
+    ways = suite.Ways(lambda: open_broker(name), exact=exact)
+    seen: list[suite.Run] = []
+    with closing(suite.runs(target, stored.program.profile, tasks, ways)) as ending:
         for _, done in ending:
             if not live and _shows(done, stored.requirements):
                 return [done]

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from partq.conformance.frontends.cli.campaigns import EXACT, at_hand
 from partq.conformance.frontends.cli.common import failing, say
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.frontends.cli.options import words_of
 from partq.conformance.frontends.cli.stored import (
@@ -44,9 +45,18 @@ from partq.conformance.verdict import (
     text_of,
     worst,
 )
+from partq.conformance.workload import program as programs
+from partq.model.requirements import catalogue
 
-if TYPE_CHECKING:
-    from partq.reports.material import Example, Figures, Lane, Material, Opinions, Undecided
+with lazily():
+    from partq.conformance.adapters import mutants
+    from partq.conformance.evaluation import counterexample
+    from partq.conformance.screens import registry
+    from partq.conformance.workload import untaken
+    from partq.model import clauses
+    from partq.reports import comparison as comparisons
+    from partq.reports import html, material
+    from partq.spec.checking import properties
 
 
 def report(
@@ -67,8 +77,6 @@ def report(
     """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures.
 
     Of several folders their comparison, as `partq compare DIR DIR --out` does."""
-    from partq.reports.html import render
-
     if len(folders) > 1:
         target = out or Path("comparison.html")
         with failing(target, inside=True):
@@ -76,7 +84,7 @@ def report(
     else:
         with failing(folders[0], inside=True), at_hand(folders[0]) as (folder, place, name):
             target = out or place / "report.html"
-            _write(render(gather(folder, name)), target)
+            _write(html.render(gather(folder, name)), target)
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
@@ -84,9 +92,7 @@ def report(
 
 def write_comparison(comparison: Comparison, target: Path) -> None:
     """Write the page of the comparison; ends with one line where that fails."""
-    from partq.reports.comparison import render
-
-    _write(render(comparison, version("partq")), target)
+    _write(comparisons.render(comparison, version("partq")), target)
 
 
 def _write(page: str, target: Path) -> None:
@@ -95,7 +101,7 @@ def _write(page: str, target: Path) -> None:
         target.write_text(page, encoding="utf-8")
 
 
-def gather(folder: Path, name: str | None = None) -> Material:
+def gather(folder: Path, name: str | None = None) -> material.Material:
     """What a report on that folder is made of; ``name`` is what commands call it where it is a copy. Raises
     `BadResults`, `CampaignError`, or `OSError` for unreadable files."""
     name = name or str(folder)
@@ -110,9 +116,7 @@ def gather(folder: Path, name: str | None = None) -> Material:
 # --- a campaign -------------------------------------------------------------------------------------
 
 
-def _campaign(folder: Path, name: str) -> Material:
-    from partq.reports.material import Material
-
+def _campaign(folder: Path, name: str) -> material.Material:
     file = folder / CAMPAIGN[0]
     data = document(file, CAMPAIGN[1])
     with reading(file):
@@ -127,7 +131,7 @@ def _campaign(folder: Path, name: str) -> Material:
     kills = _kills(folder) if complete else ()
     if kills:
         code = Exit.CONFORMANT if all(kill.killed for kill in kills) else Exit.VIOLATED
-    return Material(
+    return material.Material(
         lanes=lanes,
         exit=code,
         figures=figures,
@@ -140,7 +144,7 @@ def _campaign(folder: Path, name: str) -> Material:
     )
 
 
-def _campaign_lanes(data: Mapping[str, Any], complete: bool) -> Iterator[Lane]:
+def _campaign_lanes(data: Mapping[str, Any], complete: bool) -> Iterator[material.Lane]:
     """Those with results; of an unfinished campaign those that it will have, of which nothing is said yet."""
     shares = {(lane["broker"], lane["profile"]): int(lane["traces"]) for lane in data["plan"]["lanes"]}
     for row in data.get("results", ()) if complete else data["plan"]["lanes"]:
@@ -169,10 +173,8 @@ def _kills(folder: Path) -> tuple[Kill, ...]:
         )
 
 
-def _figures(data: Mapping[str, Any]) -> Figures:
-    from partq.reports.material import Figures
-
-    return Figures(
+def _figures(data: Mapping[str, Any]) -> material.Figures:
+    return material.Figures(
         traces=count_of(data, "traces", None),
         operations=count_of(data, "operations", None),
         violations=count_of(data, "violations", None),
@@ -187,13 +189,11 @@ def _figures(data: Mapping[str, Any]) -> Figures:
     )
 
 
-def _undecided(data: Mapping[str, Any]) -> Iterator[Undecided]:
+def _undecided(data: Mapping[str, Any]) -> Iterator[material.Undecided]:
     """The undecided traces that are named; none in folders of older versions."""
-    from partq.reports.material import Undecided
-
     for one in data.get("undecided_traces", {}).get("first", ()):
         trace = count_of(one, "trace", 0) or 0
-        yield Undecided(trace, text_of(one, "profile"), text_of(one, "why"), text_of(one, "command"))
+        yield material.Undecided(trace, text_of(one, "profile"), text_of(one, "why"), text_of(one, "command"))
 
 
 def _seconds(data: Mapping[str, Any]) -> float | None:
@@ -207,8 +207,6 @@ def _fuzz_command(
     folder: Path, name: str, planned: Mapping[str, Any], options: Sequence[str], complete: bool
 ) -> str:
     """The command line that does the campaign again, or finishes it; for one broker or a set of mutants."""
-    from partq.conformance.adapters.mutants import MUTANTS
-
     lanes = planned["lanes"]
     brokers = list(dict.fromkeys(lane["broker"] for lane in lanes))
     if len(brokers) == 1:
@@ -217,7 +215,7 @@ def _fuzz_command(
     else:
         words, traces = ["partq", "mutants"], max(lane["traces"] for lane in lanes)
         names = [broker.removeprefix("mutant:") for broker in brokers]
-        chosen = {"--only": names if set(names) != set(MUTANTS) else []}
+        chosen = {"--only": names if set(names) != set(mutants.MUTANTS) else []}
     exact = planned.get("exact", EXACT)
     how = {"--seed": planned["seed"], "--length": planned["length"]}
     how |= {} if exact == EXACT else {"--exact": exact}
@@ -228,8 +226,6 @@ def _fuzz_command(
 def _tables(folder: Path, complete: bool) -> dict[str, Any]:
     """The parts of the material that come from the tables, or what to note if they can't be read for want of
     pyarrow. Raises `CampaignError` where they are not what they should be."""
-    from partq.reports.material import Cell, Spread
-
     try:
         from partq.conformance.frontends.campaign.local_folder import stored_traces, sums
     except ImportError:
@@ -239,8 +235,8 @@ def _tables(folder: Path, complete: bool) -> dict[str, Any]:
         )
         return {"notes": (note,)}
     return {
-        "spread": tuple(Spread(**row) for row in sums(folder, "partitions")),
-        "coverage": tuple(Cell(**row) for row in sums(folder, "coverage")),
+        "spread": tuple(material.Spread(**row) for row in sums(folder, "partitions")),
+        "coverage": tuple(material.Cell(**row) for row in sums(folder, "coverage")),
         "stored": None if complete else stored_traces(folder),
     }
 
@@ -248,9 +244,7 @@ def _tables(folder: Path, complete: bool) -> dict[str, Any]:
 # --- a run ------------------------------------------------------------------------------------------
 
 
-def _run(folder: Path, name: str) -> Material:
-    from partq.reports.material import Material
-
+def _run(folder: Path, name: str) -> material.Material:
     file = folder / RUN[0]
     data = document(file, RUN[1])
     with reading(file):
@@ -258,7 +252,7 @@ def _run(folder: Path, name: str) -> Material:
         lanes = tuple(_lane(data, broker, name, rows) for name, rows in data["profiles"].items())
         command = _again(["partq", "run", broker, *map(str, data.get("options", ()))], folder)
         code, told = _code(data, lanes), _told(data)
-    return Material(lanes=lanes, exit=code, command=command, **told, **_known(folder, name))
+    return material.Material(lanes=lanes, exit=code, command=command, **told, **_known(folder, name))
 
 
 # --- what both have ---------------------------------------------------------------------------------
@@ -266,12 +260,12 @@ def _run(folder: Path, name: str) -> Material:
 
 def _known(folder: Path, name: str) -> dict[str, Any]:
     """The parts of the material that need no document: what was kept, and what partq knows."""
-    from partq.conformance.screens.registry import ALL
-    from partq.reports.material import BlindSpots
-
+    spots = (one for one in registry.ALL if one.blind_spots)
     return {
         "examples": _examples(folder, name),
-        "blind_spots": tuple(BlindSpots(c.name, c.requirements, c.blind_spots) for c in ALL if c.blind_spots),
+        "blind_spots": tuple(
+            material.BlindSpots(one.name, one.requirements, one.blind_spots) for one in spots
+        ),
         "opinions": _opinions(),
         "version": version("partq"),
     }
@@ -288,15 +282,13 @@ def _told(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lane(
     data: Mapping[str, Any], broker: str, profile: str, rows: Mapping[str, Any], traces: int | None = None
-) -> Lane:
-    from partq.reports.material import Lane
-
+) -> material.Lane:
     verdicts = from_plain(rows)
     code = exit_code(verdicts, binding_requirements(bool(data.get("strict"))))
-    return Lane(broker, profile, verdicts, code, traces)
+    return material.Lane(broker, profile, verdicts, code, traces)
 
 
-def _code(data: Mapping[str, Any], lanes: Iterable[Lane]) -> int:
+def _code(data: Mapping[str, Any], lanes: Iterable[material.Lane]) -> int:
     """The exit code that was stored, none better than what the lanes come to, but for what a baseline knows
     (a run may be short of what was required of it); folders of older versions have theirs."""
     known = {(one["profile"], id) for one in data.get("baseline", {}).get("known", ()) for id in one["rules"]}
@@ -317,12 +309,7 @@ def _again(words: Sequence[str], folder: Path) -> str:
     return shlex.join([*words, "--out", f"{folder.resolve().name}-again"])
 
 
-def _examples(folder: Path, name: str) -> tuple[Example, ...]:
-    from partq.conformance.evaluation import counterexample
-    from partq.conformance.workload import program as programs
-    from partq.conformance.workload.untaken import untaken
-    from partq.reports.material import Example
-
+def _examples(folder: Path, name: str) -> tuple[material.Example, ...]:
     found = []
     for file in sorted((folder / counterexample.FOLDER).glob("**/*.json")):
         try:
@@ -330,7 +317,7 @@ def _examples(folder: Path, name: str) -> tuple[Example, ...]:
         except counterexample.InvalidCounterexample as error:
             raise BadResults(str(error)) from None
         found.append(
-            Example(
+            material.Example(
                 stored.finding,
                 stored.broker,
                 stored.program.profile,
@@ -339,28 +326,22 @@ def _examples(folder: Path, name: str) -> tuple[Example, ...]:
                 counterexample.replay_command(f"{name}/{file.relative_to(folder).as_posix()}", stored.broker),
                 stored.trace,
                 stored.found_steps,
-                untaken(stored.program, stored.history),
+                untaken.untaken(stored.program, stored.history),
             )
         )
     return tuple(found)
 
 
-def _opinions() -> dict[str, Opinions]:
+def _opinions() -> dict[str, material.Opinions]:
     """Who speaks of each requirement. The reference does if there is a mutant of it that breaks just that."""
-    from partq.conformance.adapters.mutants import MUTANTS
-    from partq.conformance.screens.registry import ALL
-    from partq.model import clauses
-    from partq.model.requirements import catalogue
-    from partq.reports.material import Opinions
-    from partq.spec.checking.properties import properties
-
-    mutants = Counter(mutant.breaks for mutant in MUTANTS.values())
+    broken = Counter(mutant.breaks for mutant in mutants.MUTANTS.values())
+    formulas = properties.properties()
     return {
-        id: Opinions(
-            mutants[id],
+        id: material.Opinions(
+            broken[id],
             tuple(clauses.of(id)),
-            tuple(screen.name for screen in ALL if id in screen.requirements),
-            properties()[id].text if id in properties() else "",
+            tuple(screen.name for screen in registry.ALL if id in screen.requirements),
+            formulas[id].text if id in formulas else "",
         )
         for id in catalogue()
     }

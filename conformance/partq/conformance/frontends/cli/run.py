@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -20,7 +20,7 @@ from partq.conformance.frontends.cli.common import (
     focus_of,
     is_live,
     note,
-    opened,
+    open_broker,
     opened_as,
     print_json,
     printable,
@@ -37,16 +37,19 @@ from partq.conformance.frontends.cli.kept import (
     summary_lines,
     tell_ended,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.frontends.cli.project import baseline_of, broker_of, held, settings_for
 from partq.conformance.frontends.cli.publishing import NewFile, Told, new_file, publish
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.history.codec import write_history
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     EVERYTHING,
     OPEN,
+    Finding,
     Focus,
     added,
     came_about,
@@ -54,13 +57,13 @@ from partq.conformance.verdict import (
     share_of,
     verdicts_document,
 )
+from partq.conformance.workload.cases import case as cases_of
+from partq.conformance.workload.cases.case import Case
 from partq.spec.simulation.itf import TRACES
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.keeping import StoredFile
-    from partq.conformance.evaluation.suite import NamedProgram, Run, SuiteResult
-    from partq.conformance.verdict import Finding
-    from partq.conformance.workload.cases.case import Case
+with lazily():
+    from partq.conformance.evaluation import keeping, suite
+    from partq.conformance.workload.cases import table
 
 
 def run(
@@ -129,9 +132,7 @@ def run(
 
     Or with programs of your own, and traces of the TLA+ specification (`partq spec simulate`). What is not
     given is taken from the table tool.partq in pyproject.toml (docs/ci.md)."""
-    from partq.conformance.evaluation.keeping import Target, made
-
-    begun, settings = made(), settings_for(broker)
+    begun, settings = keeping.made(), settings_for(broker)
     broker = broker or broker_of(settings)
     profile = profile or list(settings.profile) or None
     seed, strict = _given(seed, settings.seed, 1), _given(strict, settings.strict, False)
@@ -153,8 +154,8 @@ def run(
     known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
     xml = new_file(junit)
-    results: dict[str, SuiteResult] = {}
-    folder = None if out is None else Target.of(out)
+    results: dict[str, suite.SuiteResult] = {}
+    folder = None if out is None else keeping.Target.of(out)
     detail = Detail.of(verbose, whole_catalogue)
     seen = None if format is Format.JSON else detail
     with kept_if_interrupted(partial(tell_ended, broker, folder, strict, seen)) as ended:
@@ -167,7 +168,7 @@ def run(
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
-    known = known and known.of(opened(broker))
+    known = known and known.of(open_broker(broker))
     document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
     document |= _came_about(results)
     words = options.words_of(
@@ -177,7 +178,7 @@ def run(
         | {"--exact-nodes": exact_nodes, "--open": None if word == OPEN else word}
         | {"--baseline": known and known.shown}
     )
-    stored: list[StoredFile] = []
+    stored: list[keeping.StoredFile] = []
     if folder is not None:
         stored = store(folder, broker, {**document, "options": words, "made": begun}, results, shrink_seconds)
     evidence = evidence_in({name: result.kept for name, result in results.items()})
@@ -198,19 +199,17 @@ def run(
 
 def _again(
     broker: str,
-    stored: Sequence[StoredFile],
+    stored: Sequence[keeping.StoredFile],
     words: Sequence[str],
     profile: str,
     finding: Finding,
     run: str,
 ) -> str:
     """The command that replays the finding where it is stored; else that runs the case, or all of it."""
-    from partq.conformance.workload.cases.table import ALL_CASES
-
     for one in stored:
         if one.cause == (profile, finding.requirement, finding.key):
             return one.command
-    only = ("--profile", typed(profile), "--case", run) if run in ALL_CASES else words
+    only = ("--profile", typed(profile), "--case", run) if run in table.ALL_CASES else words
     return shlex.join(["partq", "run", broker, *only])
 
 
@@ -235,7 +234,7 @@ def verdicts_by_run(
     return document | _came_about(results)
 
 
-def _came_about(results: Mapping[str, SuiteResult]) -> dict[str, Any]:
+def _came_about(results: Mapping[str, suite.SuiteResult]) -> dict[str, Any]:
     """What was done to the broker under each profile, and what the judge did, as plain data."""
     done = {name: result.done for name, result in results.items()}
     return came_about(done, added(result.judging for result in results.values()))
@@ -257,12 +256,10 @@ class _Wanted(NamedTuple):
         cases = (one.fits(profile) for one in self.cases)
         return any(cases) or any(one.fits(profile) for one in self.chosen)
 
-    def named(self, profile: str, lacks: Collection[str]) -> list[NamedProgram]:
+    def named(self, profile: str, lacks: Collection[str]) -> list[suite.NamedProgram]:
         """The programs by file for that profile, those of traces without the steps that the broker lacks."""
-        from partq.conformance.evaluation.suite import NamedProgram
-
         fitting = [one for one in self.chosen if one.fits(profile)]
-        return [NamedProgram(one.name, one.program(profile, lacks, self.seed)) for one in fitting]
+        return [suite.NamedProgram(one.name, one.program(profile, lacks, self.seed)) for one in fitting]
 
 
 def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]) -> tuple[str, ...]:
@@ -274,20 +271,17 @@ def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]
     return names
 
 
-def _tell(listeners: Sequence[Callable[[Run], None]], done: Run) -> None:
+def _tell(listeners: Sequence[Callable[[suite.Run], None]], done: suite.Run) -> None:
     for listener in listeners:
         listener(done)
 
 
-def _lap(xml: NewFile, profile: str, done: Run) -> None:
+def _lap(xml: NewFile, profile: str, done: suite.Run) -> None:
     xml.times.lap({profile: done.verdicts})
 
 
 def _cases(names: Sequence[str] | None) -> tuple[Case, ...]:
-    from partq.conformance.workload.cases.case import chosen
-    from partq.conformance.workload.cases.table import ALL_CASES
-
-    return chosen(ALL_CASES, names) if names else tuple(ALL_CASES.values())
+    return cases_of.chosen(table.ALL_CASES, names) if names else tuple(table.ALL_CASES.values())
 
 
 def _prepare(out: Path | None, save_histories: bool) -> None:
@@ -305,21 +299,19 @@ def _suite(
     broker: str,
     profile: str,
     wanted: _Wanted,
-    on_run: Sequence[Callable[[Run], None]] = (),
-    on_end: Sequence[Callable[[Run], None]] = (),
+    on_run: Sequence[Callable[[suite.Run], None]] = (),
+    on_end: Sequence[Callable[[suite.Run], None]] = (),
     jobs: int | None = None,
     share: Fraction = share_of(OPEN),
     focus: Focus = EVERYTHING,
-) -> SuiteResult:
+) -> suite.SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line. ``on_run``
     are called with each run in the order of the programs, ``on_end`` as they end."""
-    from partq.conformance.evaluation import suite
-
     target = opened_as(broker, profile)
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live, problems = is_live(target), ProblemPrinter()
     asked = options.exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
-    ways = suite.Ways(lambda: opened(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
+    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
     if live and jobs is not None and ways.at_once(target) < jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         note(f"{profile}: {line}")
@@ -344,17 +336,15 @@ def _suite(
     return result
 
 
-def _saver(folder: Path) -> Callable[[Run], None]:
-    from partq.conformance.history.codec import write_history
-
+def _saver(folder: Path) -> Callable[[suite.Run], None]:
     folder.mkdir(parents=True)
 
-    def save(done: Run) -> None:
+    def save(done: suite.Run) -> None:
         write_history(folder / f"{file_name(done.name)}.ndjson", done.history)
 
     return save
 
 
-def _place(results: Mapping[str, SuiteResult], profile: str, candidates: tuple[str, ...]) -> str:
+def _place(results: Mapping[str, suite.SuiteResult], profile: str, candidates: tuple[str, ...]) -> str:
     done = results[profile].evidence_of(candidates)
     return done.name if done else ""

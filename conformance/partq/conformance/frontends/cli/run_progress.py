@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from partq.conformance.frontends.cli.common import console, note
+from partq.conformance.frontends.cli.common import bar, console, note
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.verdict import Exit, outcome
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.suite import Run
+with lazily():
+    from partq.conformance.evaluation import suite
 
 OFTEN: Final = 5.0
 """Seconds from one line of progress to the next, of a simulated broker."""
@@ -38,19 +39,16 @@ class ProblemPrinter:
 
 
 @contextmanager
-def progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[Callable[[Run], None]]:
+def progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[Callable[[suite.Run], None]]:
     """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
     live broker, which takes its time, a line for each run. The first run that violates something is always
     told, of a live broker every one."""
-    from rich.progress import Progress
-
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
     lines = _Lines(profile, numbers, live)
-    with bar:
-        task = bar.add_task(profile, total=lines.total)
+    with bar() as shown:
+        task = shown.add_task(profile, total=lines.total)
 
-        def advance(done: Run) -> None:
-            bar.update(task, advance=1, description=f"{profile}: {done.name}")
+        def advance(done: suite.Run) -> None:
+            shown.update(task, advance=1, description=f"{profile}: {done.name}")
             for text in lines.of(done, monotonic()):
                 note(text)
 
@@ -70,7 +68,7 @@ class _Lines:
         self.ended = 0
         self.violated = False
 
-    def of(self, done: Run, now: float) -> Iterator[str]:
+    def of(self, done: suite.Run, now: float) -> Iterator[str]:
         """The lines that are due now that this run has ended."""
         self.ended += 1
         code, why = outcome(done.verdicts, done.verdicts)

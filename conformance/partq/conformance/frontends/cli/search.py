@@ -8,25 +8,27 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
+from typing import Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     Format,
+    bar,
     console,
     fail,
     focus_of,
     is_live,
     note,
-    opened,
+    open_broker,
     print_json,
     printable,
     profiles_for,
     public_name,
     say,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import Baseline, baseline_of
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter
 from partq.conformance.verdict import (
@@ -41,11 +43,12 @@ from partq.conformance.verdict import (
     stalled,
     verdicts_document,
 )
+from partq.conformance.workload.program import dumps, to_json
 from partq.model.profiles import profile as profile_named
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.keeping import Target
-    from partq.conformance.frontends.search_state import NotConformant, SearchState
+with lazily():
+    from partq.conformance.evaluation import keeping, suite
+    from partq.conformance.frontends import search_state, stateful
 
 LIVE_SECONDS: Final = 120
 """How long a live broker is searched unless asked otherwise."""
@@ -74,26 +77,22 @@ def search(
     live ones by seeded programs.
 
     Where nothing is found, and the time was over before all programs were run, the exit code is 3."""
-    from partq.conformance.frontends.search_state import NotConformant
-
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
     past = _Past(focus_of(rule, exclude), baseline_of(baseline, None))
-    from partq.conformance.evaluation.keeping import Target
-
-    target = None if out is None else Target.of(out)
-    seen: dict[str, SearchState] = {}
+    target = None if out is None else keeping.Target.of(out)
+    seen: dict[str, search_state.SearchState] = {}
     try:
         for name in names:
             seen[name] = _searched(broker, name, examples, length, seed, seconds, past)
             if format is Format.TABLE:
                 say(printable(_nothing(name, seen[name])))
-    except NotConformant as found:
+    except search_state.NotConformant as found:
         _conclude(broker, seen, found, target, format)
     _conclude(broker, seen, None, target, format)
 
 
-def _nothing(name: str, seen: SearchState) -> str:
+def _nothing(name: str, seen: search_state.SearchState) -> str:
     """That a profile's search found nothing, in a line."""
     _, why = outcome(seen.verdicts, binding_requirements(strict=False))
     words = [f"{name}: nothing found in {seen.programs} programs{_cut_short(seen)}", why]
@@ -101,7 +100,7 @@ def _nothing(name: str, seen: SearchState) -> str:
     return "; ".join(filter(None, words))
 
 
-def _cut_short(seen: SearchState) -> str:
+def _cut_short(seen: search_state.SearchState) -> str:
     """That the time was over before all programs were run, in words; empty where it was not."""
     return f" of {seen.examples}, then the {seen.seconds:g} s were over" if seen.over else ""
 
@@ -122,9 +121,9 @@ class _Past(NamedTuple):
 
 def _conclude(
     broker: str,
-    seen: Mapping[str, SearchState],
-    found: NotConformant | None,
-    out: Target | None,
+    seen: Mapping[str, search_state.SearchState],
+    found: search_state.NotConformant | None,
+    out: keeping.Target | None,
     format: Format,
 ) -> NoReturn:
     """Print what was found, or the document of all, and end with the exit code."""
@@ -151,10 +150,10 @@ def _conclude(
     raise typer.Exit(document["exit"])
 
 
-def _found(found: NotConformant | None, broker: str, out: Target | None) -> dict[str, Any] | None:
+def _found(
+    found: search_state.NotConformant | None, broker: str, out: keeping.Target | None
+) -> dict[str, Any] | None:
     """What was found, as plain data."""
-    from partq.conformance.workload.program import to_json
-
     if found is None:
         return None
     return {
@@ -195,19 +194,18 @@ def _searched(
     seed: int,
     seconds: int | None,
     past: _Past,
-) -> SearchState:
+) -> search_state.SearchState:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""
-    from partq.conformance.evaluation.suite import Ways
-    from partq.conformance.frontends.stateful import search_on
-
-    target, problems = opened(broker), ProblemPrinter()
-    ways = Ways(lambda: opened(broker), on_problem=problems.report, focus=partial(past.of, profile))
+    target, problems = open_broker(broker), ProblemPrinter()
+    ways = suite.Ways(
+        lambda: open_broker(broker), on_problem=problems.report, focus=partial(past.of, profile)
+    )
     live = is_live(target)
     most = LIVE_SECONDS if live and seconds is None else seconds
     try:
         with _no_traces(), _progress(profile, examples, live) as advance:
-            return search_on(
+            return stateful.search_on(
                 target, profile, examples, length, seed, ways=ways, on_program=advance, seconds=most
             )
     finally:
@@ -228,41 +226,37 @@ def _no_traces() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(profile: str, examples: int, live: bool) -> Iterator[Callable[[SearchState], None]]:
+def _progress(
+    profile: str, examples: int, live: bool
+) -> Iterator[Callable[[search_state.SearchState], None]]:
     """A bar on standard error, gone when all is done. Of a live broker, which takes its time, the first
     failure is shown at once, and some lines where that is no terminal."""
-    from rich.progress import Progress
-
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
     often = max(1, examples // 10)
-    shown: list[NotConformant] = []
-    with bar:
-        task = bar.add_task(profile, total=examples)
+    told: list[search_state.NotConformant] = []
+    with bar() as shown:
+        task = shown.add_task(profile, total=examples)
 
-        def advance(seen: SearchState) -> None:
-            if live and seen.failing and not shown:
-                shown.append(seen.failing)
+        def advance(seen: search_state.SearchState) -> None:
+            if live and seen.failing and not told:
+                told.append(seen.failing)
                 note(f"{profile}: found, and being shrunk:\n{seen.failing.story}")
             doing = f"{profile}: {'shrinking what was found' if seen.failing else 'searching'}"
-            bar.update(task, completed=min(seen.programs, examples), description=doing)
+            shown.update(task, completed=min(seen.programs, examples), description=doing)
             if live and not console.is_terminal and seen.programs % often == 0:
                 note(f"{doing} (program {seen.programs}, {examples} to search)")
 
         yield advance
 
 
-def _kept(found: NotConformant, broker: str, out: Target | None) -> str:
+def _kept(found: search_state.NotConformant, broker: str, out: keeping.Target | None) -> str:
     """Store what was found, if asked to, and say how to run it again."""
-    from partq.conformance.frontends.search_state import again
-    from partq.conformance.workload.program import dumps
-
     name = shlex.quote(public_name(broker))
     if out is None:
-        return again(found.program, name)
+        return search_state.again(found.program, name)
     try:
         out.place.write_text(dumps(found.program) + "\n", encoding="utf-8")
     except OSError as error:
-        say(printable(again(found.program, name)))
+        say(printable(search_state.again(found.program, name)))
         note(f"partq: error: {out.shown}: {error.strerror}")
         raise typer.Exit(Exit.VIOLATED) from None
     command = ["partq", "replay", str(out.shown), "--broker", public_name(broker)]

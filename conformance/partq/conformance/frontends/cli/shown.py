@@ -7,11 +7,12 @@ What a broker or file says is printed without markup. What a verdict comes to, `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.streams import output, printable
 from partq.conformance.frontends.cli.table import Numbers, fits, summary, verdict_table
 from partq.conformance.history import History
@@ -29,8 +30,8 @@ from partq.conformance.verdict import (
     plural,
 )
 
-if TYPE_CHECKING:
-    from partq.conformance.evaluation.suite import Run
+with lazily():
+    from partq.conformance.evaluation import suite
 
 REASON: Final = 240
 """Characters of a reason that are shown without the table."""
@@ -55,12 +56,11 @@ SeenIn = Callable[[str, tuple[str, ...]], str]
 """Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
 
 
-def evidence_in(runs: Mapping[str, Sequence[Run]]) -> Evidence:
+def evidence_in(runs: Mapping[str, Sequence[suite.Run]]) -> Evidence:
     """The names of each profile's runs, and their histories, as evidence."""
-    from partq.conformance.evaluation.suite import seen_in
 
     def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
-        run = seen_in(runs[profile], finding)
+        run = suite.seen_in(runs[profile], finding)
         return None if run is None else (run.name, run.history)
 
     return seen

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
+from msgspec import to_builtins
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, fail, failing, note, output, say
+from partq.conformance.frontends.cli.common import Format, fail, failing, note, output, print_json, say
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
-from partq.conformance.frontends.cli.spec_answers import known, ok_or, report, today, told
 from partq.conformance.frontends.cli.table import titled
-from partq.spec.tools.toolbox import Tool
+from partq.conformance.history.codec_fields import did_you_mean
+from partq.conformance.verdict import Exit
+from partq.spec.tools.toolbox import Tool, ToolMissing, apalache, fetch_tlc, tlc_jar
 
-if TYPE_CHECKING:
-    from partq.spec.checking.checks import Checked
-    from partq.spec.checking.figures import LastRun
-    from partq.spec.checking.manifest import Check, Symbolic
-    from partq.spec.checking.symbolic import Answered
-    from partq.spec.comparison.compared import Compared
+with lazily():
+    from partq.spec.checking import checks, figures, manifest, records, symbolic
+    from partq.spec.comparison import compared, pairs, spec_side
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
 
 
 def setup() -> None:
     """Fetch TLC, through your own Maven, into the user's cache; once."""
-    from partq.spec.tools.toolbox import fetch_tlc
-
     say(str(fetch_tlc()))
 
 
@@ -51,46 +52,44 @@ def check(
     format: Output = Format.TABLE,
 ) -> None:
     """Put every question of the manifest to TLC or Apalache, and compare the answers with it."""
-    from partq.spec.checking.manifest import read_manifest, read_symbolic
-
-    checks, symbolic = read_manifest(), read_symbolic()
+    every, of_apalache = manifest.read_manifest(), manifest.read_symbolic()
     if tool is Tool.APALACHE:
-        chosen = known(only or (), {one.name: one for one in symbolic}, "check by Apalache")
+        chosen = known(only or (), {one.name: one for one in of_apalache}, "check by Apalache")
         _check_by_apalache(chosen, jobs, record, format)
         return
-    asked = known(only or (), {one.name: one for one in checks if only or whole or not one.by_hand}, "check")
+    asked = known(only or (), {one.name: one for one in every if only or whole or not one.by_hand}, "check")
     if write:
         _write(asked, write)
     else:
-        _check_by_tlc(asked, symbolic, jobs, record, format)
+        _check_by_tlc(asked, of_apalache, jobs, record, format)
 
 
-def _write(chosen: Sequence[Check], folder: Path) -> None:
-    from partq.spec.checking.checks import written
-
+def _write(chosen: Sequence[manifest.Check], folder: Path) -> None:
     with failing(folder, inside=True):
         folder.mkdir(parents=True, exist_ok=True)
         for one in chosen:
-            say(str(written(one, folder)))
+            say(str(checks.written(one, folder)))
 
 
 def _check_by_tlc(
-    chosen: Sequence[Check], symbolic: Sequence[Symbolic], jobs: int | None, record: bool, format: Format
+    chosen: Sequence[manifest.Check],
+    of_apalache: Sequence[manifest.Symbolic],
+    jobs: int | None,
+    record: bool,
+    format: Format,
 ) -> None:
-    from partq.spec.checking.checks import recorded, run
-    from partq.spec.checking.figures import Figures, record_checks
-
     if record:
-        chosen = [one._replace(figures=Figures()) for one in chosen]
+        chosen = [one._replace(figures=figures.Figures()) for one in chosen]
 
-    def ended(one: Checked) -> str:
+    def ended(one: checks.Checked) -> str:
         return f"{one.check.name}: {one.wrong or 'as expected'}, {one.seconds:.1f} s"
 
-    done = [*told(run(chosen, jobs or os.cpu_count() or 1), len(chosen), ended)]
+    done = [*told(checks.run(chosen, jobs or os.cpu_count() or 1), len(chosen), ended)]
     done.sort(key=lambda one: chosen.index(one.check))
     if record:
-        record_checks({one.check.name: recorded(one, today()) for one in done if not one.wrong})
-    _tell_of_earlier(symbolic)
+        kept = {one.check.name: checks.recorded(one, str(date.today())) for one in done if not one.wrong}
+        figures.record_checks(kept)
+    _tell_of_earlier(of_apalache)
     report("checks", done, format, plain=_plain, show=_show)
 
 
@@ -103,22 +102,14 @@ def compare(
     format: Output = Format.TABLE,
 ) -> None:
     """Explore specification and model at small scopes, and compare their state graphs and histories."""
-    from concurrent.futures import ThreadPoolExecutor
-    from functools import partial
-
-    from partq.spec.comparison.compared import compare, overlooked
-    from partq.spec.comparison.pairs import PAIRS
-    from partq.spec.comparison.spec_side import NotExplored
-    from partq.spec.tools.toolbox import ToolMissing, tlc_jar
-
-    wanted = known(only or (), PAIRS, "pair")
+    wanted = known(only or (), pairs.PAIRS, "pair")
     try:
         tlc_jar()
         with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            done = [*pool.map(partial(compare, whole=whole), wanted)]
-    except (ToolMissing, NotExplored, OverflowError) as error:
+            done = [*pool.map(partial(compared.compare, whole=whole), wanted)]
+    except (ToolMissing, spec_side.NotExplored, OverflowError) as error:
         fail(str(error))
-    if not only and (names := overlooked(done)):
+    if not only and (names := compared.overlooked(done)):
         fail(f"compared in no pair but not listed as such, or the other way round: {', '.join(names)}")
     report(
         "pairs",
@@ -131,7 +122,7 @@ def compare(
     )
 
 
-def _plain(one: Checked) -> dict[str, Any]:
+def _plain(one: checks.Checked) -> dict[str, Any]:
     answer = one.answer
     found = {"violated": answer.violated, "states": answer.distinct, "transitions": answer.generated}
     return {
@@ -146,7 +137,7 @@ def _plain(one: Checked) -> dict[str, Any]:
     }
 
 
-def _show(done: Sequence[Checked]) -> None:
+def _show(done: Sequence[checks.Checked]) -> None:
     headings, numbers = ("check", "question", "expected"), ("states", "transitions", "depth", "s")
     table = titled("the specification, checked by TLC", headings, right=numbers, overflow="fold")
     table.add_column("")
@@ -159,7 +150,7 @@ def _show(done: Sequence[Checked]) -> None:
     output().print(table)
 
 
-def _plain_pair(one: Compared) -> dict[str, Any]:
+def _plain_pair(one: compared.Compared) -> dict[str, Any]:
     found, parted, paths = one.pair, one.difference, one.explained
     return {
         "name": found.name,
@@ -175,9 +166,7 @@ def _plain_pair(one: Compared) -> dict[str, Any]:
     }
 
 
-def _show_pairs(done: Sequence[Compared]) -> None:
-    from partq.spec.comparison.pairs import NOT_COMPARED
-
+def _show_pairs(done: Sequence[compared.Compared]) -> None:
     headings = ("pair", "grade", "TLA+", "model", "both, smallest", "why not more", "histories")
     table = titled("specification and model, states / edges", headings, overflow="fold")
     for one in done:
@@ -190,7 +179,7 @@ def _show_pairs(done: Sequence[Compared]) -> None:
         table.add_row(one.pair.name, grade, spec, model, same, one.pair.why, ended)
     out = output()
     out.print(table)
-    out.print(f"not compared: {'; '.join(NOT_COMPARED)}", markup=False)
+    out.print(f"not compared: {'; '.join(pairs.NOT_COMPARED)}", markup=False)
     for one in done:
         if one.pair.left_out:
             out.print(f"left out of {one.pair.name!r}: {one.pair.left_out}", markup=False)
@@ -198,10 +187,8 @@ def _show_pairs(done: Sequence[Compared]) -> None:
         _show_difference(one)
 
 
-def _show_difference(one: Compared) -> None:
+def _show_difference(one: compared.Compared) -> None:
     """Where a pair parts: the way there, and what one side alone, or each, can do then."""
-    from partq.spec.comparison.compared import SIDES
-
     parted, out = one.difference, output()
     if one.explained.path:
         out.print(Text(f"{one.pair.name}: histories differ", style="bold red"))
@@ -216,7 +203,7 @@ def _show_difference(one: Compared) -> None:
     what = f"{len(parted.path) + 1:3} {parted.label}" if parted.label else "   "
     whose = f": {parted.only} alone" if parted.label and parted.only else ""
     out.print(f"  {what}{whose} {parted.why}".rstrip(), markup=False)
-    for side, states in zip(SIDES, parted.after or (), strict=False):
+    for side, states in zip(compared.SIDES, parted.after or (), strict=False):
         for may in states:
             out.print(f"      then in the {side}: {', '.join(may) or 'nothing'}", markup=False)
 
@@ -224,32 +211,29 @@ def _show_difference(one: Compared) -> None:
 # --- the questions for Apalache, and what came of them -------------------------------------------------
 
 
-def _check_by_apalache(chosen: Sequence[Symbolic], jobs: int | None, record: bool, format: Format) -> None:
+def _check_by_apalache(
+    chosen: Sequence[manifest.Symbolic], jobs: int | None, record: bool, format: Format
+) -> None:
     """Put these questions to Apalache, compare the answers with the manifest, and end with the exit code."""
-    from partq.spec.checking.figures import record_runs
-    from partq.spec.checking.symbolic import jobs_that_fit, run
-    from partq.spec.tools.toolbox import apalache
 
-    def begun(question: Symbolic, words: Sequence[str]) -> None:
+    def begun(question: manifest.Symbolic, words: Sequence[str]) -> None:
         note(f"{question.name}: {' '.join(words)}")
 
-    def ended(one: Answered) -> str:
+    def ended(one: symbolic.Answered) -> str:
         return f"{one.question.name}: {one.wrong or 'as expected'}, {_seconds(one):.0f} s"
 
     apalache()
-    done = [*told(run(chosen, jobs or jobs_that_fit(), begun), len(chosen), ended)]
+    done = [*told(symbolic.run(chosen, jobs or symbolic.jobs_that_fit(), begun), len(chosen), ended)]
     done.sort(key=lambda one: chosen.index(one.question))
     if record:
-        record_runs({one.question.name: _recorded(one) for one in done if not one.wrong})
+        figures.record_runs({one.question.name: _recorded(one) for one in done if not one.wrong})
     _tell_of_earlier(chosen)
     report("questions", done, format, plain=_plain_answer, show=_show_answers)
 
 
-def _tell_of_earlier(questions: Sequence[Symbolic]) -> None:
+def _tell_of_earlier(questions: Sequence[manifest.Symbolic]) -> None:
     """Say which records of Apalache in the manifest were made on an earlier text of the specification."""
-    from partq.spec.checking.records import earlier
-
-    if found := earlier(questions):
+    if found := records.earlier(questions):
         names = ", ".join(one.name for one in found)
         note(
             f"{len(found)} of {len(questions)} records of Apalache are of an earlier text of the "
@@ -257,21 +241,20 @@ def _tell_of_earlier(questions: Sequence[Symbolic]) -> None:
         )
 
 
-def _seconds(one: Answered) -> float:
+def _seconds(one: symbolic.Answered) -> float:
     return sum(call.seconds for call in one.made)
 
 
-def _recorded(one: Answered) -> LastRun:
-    from partq.spec.checking.figures import Call, LastRun
-    from partq.spec.checking.records import text_of
+def _recorded(one: symbolic.Answered) -> figures.LastRun:
+    calls = [
+        figures.Call(" ".join(call.words), call.answer.outcome, round(call.seconds)) for call in one.made
+    ]
+    return figures.LastRun(
+        str(date.today()), one.made[-1].answer.version, calls, records.text_of(one.question)
+    )
 
-    calls = [Call(" ".join(call.words), call.answer.outcome, round(call.seconds)) for call in one.made]
-    return LastRun(today(), one.made[-1].answer.version, calls, text_of(one.question))
 
-
-def _plain_answer(one: Answered) -> dict[str, Any]:
-    from msgspec import to_builtins
-
+def _plain_answer(one: symbolic.Answered) -> dict[str, Any]:
     question = one.question
     return {
         "name": question.name,
@@ -283,7 +266,7 @@ def _plain_answer(one: Answered) -> dict[str, Any]:
     }
 
 
-def _show_answers(done: Sequence[Answered]) -> None:
+def _show_answers(done: Sequence[symbolic.Answered]) -> None:
     headings = ("name", "question", "expected", "calls")
     table = titled("the specification, asked of Apalache", headings, right=["s"], overflow="fold")
     table.add_column("")
@@ -292,6 +275,53 @@ def _show_answers(done: Sequence[Answered]) -> None:
         asked, seconds = one.question, f"{_seconds(one):.0f}"
         table.add_row(asked.name, asked.question, str(asked.expected), outcomes, seconds, ok_or(one.wrong))
     output().print(table)
+
+
+# --- what was asked for, a line as each ends, and the answers -----------------------------------------------
+
+T = TypeVar("T")
+
+
+def known(names: Sequence[str], every: Mapping[str, T], what: str) -> list[T]:
+    """Those of these names, all if there are none; ends with one line where one is not known."""
+    for name in names:
+        if name not in every:
+            fail(f"no {what} is called {name!r}{did_you_mean(name, every)}")
+    return [one for name, one in every.items() if not names or name in names]
+
+
+def told(ending: Iterable[T], total: int, line: Callable[[T], str]) -> Iterator[T]:
+    """Each as it ends, when it was told with a numbered line."""
+    for number, one in enumerate(ending, start=1):
+        note(f"{number}/{total} {line(one)}")
+        yield one
+
+
+def ok_or(wrong: str) -> Text:
+    """How an answer fits the manifest, in a table."""
+    return Text(wrong, style="bold red") if wrong else Text("ok", style="green")
+
+
+def report(
+    what: str,
+    done: Sequence[T],
+    format: Format,
+    *,
+    plain: Callable[[T], dict[str, Any]],
+    show: Callable[[Sequence[T]], None],
+    wrong: Callable[[Any], object] = lambda one: one.wrong,
+    otherwise: str = "as the manifest says",
+) -> NoReturn:
+    """Print the answers, as JSON or by ``show`` with a last line, and end with the exit code. ``what``: their
+    name; ``otherwise``: what they all are where none is wrong."""
+    differ = sum(bool(wrong(one)) for one in done)
+    if format is Format.JSON:
+        print_json({what: [plain(one) for one in done]})
+    else:
+        show(done)
+        said = f"{differ} of {len(done)} {what} differ" if differ else f"{len(done)} {what}, all {otherwise}"
+        output().print(said, style="bold red" if differ else "bold green")
+    raise typer.Exit(Exit.VIOLATED if differ else Exit.CONFORMANT)
 
 
 app = typer.Typer(

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
 from rich.text import Text
 
+from partq.conformance.adapters import Broker, claimed_profiles
 from partq.conformance.frontends.cli.common import (
     BROKERS,
     PROFILE_NAMES,
@@ -20,20 +22,26 @@ from partq.conformance.frontends.cli.common import (
     failing,
     known_profile,
     note,
-    opened,
+    open_broker,
     output,
     printable,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.replay import read_replayable
+from partq.conformance.history.notation_writer import line
 from partq.conformance.verdict import Exit
+from partq.conformance.workload.cases import steps
+from partq.conformance.workload.generator import Seeded
+from partq.conformance.workload.program import Program, Step
+from partq.model.profiles import SECOND
 
-if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
-    from partq.conformance.evaluation.exploring import Chooser, Session, Side
-    from partq.conformance.workload.menu import Choice
-    from partq.conformance.workload.program import Program, Step
-    from partq.spec.exploration.server import Explorer
-    from partq.spec.exploration.session import Exploration
+with lazily():
+    from partq.conformance.evaluation import exploring
+    from partq.conformance.execution import runner
+    from partq.conformance.workload import menu
+    from partq.spec import validation
+    from partq.spec.exploration import server
+    from partq.spec.exploration import session as sessions
 
 KEYS: Final = ("a", "a", "b", "-")
 """The keys of the messages of a session, unless others are asked for."""
@@ -74,14 +82,11 @@ def explore(
     Without --program and --random you choose each step. What the broker answered is looked for among what the
     specification allows; if nothing allows it, they diverge. Exit codes: 0 every step was explained, 1 they
     diverge, 2 no Apalache or bad input, 3 not decided."""
-    from partq.conformance.execution.runner import run
-    from partq.spec.validation import NotFollowed
-
     if program is not None and random is not None:
         fail("--program and --random: give one of them")
     if record is not None and recorded is not None:
         fail("--record and --recorded: give one of them")
-    target = opened(broker)
+    target = open_broker(broker)
     if program is None:
         done, clients = _sends(profile or _claimed(target), key or KEYS, seed), CLIENTS
         choose = _asked if random is None else _drawn(random, seed)
@@ -93,8 +98,8 @@ def explore(
     try:
         with _explorer(recorded, record) as explorer:
             session = _session(explorer, done, choose, clients, own_moves, seconds)
-            run(target, done, on_problem=note, guide=session)
-    except NotFollowed as why:
+            runner.run(target, done, on_problem=note, guide=session)
+    except validation.NotFollowed as why:
         fail(f"{done.profile}: {why}")
     _conclude(session, own_moves)
 
@@ -104,8 +109,6 @@ def explore(
 
 def _stored(file: Path, profile: str | None) -> Program:
     """The program in a file, one step after the other."""
-    from dataclasses import replace
-
     stored = read_replayable(file).program
     if profile is not None and known_profile(profile).name != stored.profile:
         fail(f"{file} is a program for {stored.profile}, not for {profile}")
@@ -114,12 +117,6 @@ def _stored(file: Path, profile: str | None) -> Program:
 
 def _sends(profile: str, keys: Sequence[str], seed: int) -> Program:
     """What the steps are chosen for: a message with each key, on the fewest partitions that there can be."""
-    from dataclasses import replace
-
-    from partq.conformance.workload.cases import steps
-    from partq.conformance.workload.program import Program
-    from partq.model.profiles import SECOND
-
     family = known_profile(profile)
     few = min((count for count in family.partitions if count > 1), default=2 if family.partitioned else 1)
     entity = replace(family.default_entity, partitions=few, lock_duration=LASTING * SECOND, seq_start=1)
@@ -130,8 +127,6 @@ def _sends(profile: str, keys: Sequence[str], seed: int) -> Program:
 
 def _claimed(broker: Broker) -> str:
     """The profile that the broker claims, if it is one."""
-    from partq.conformance.adapters import claimed_profiles
-
     claimed = claimed_profiles(broker)
     return claimed[0] if len(claimed) == 1 else USUAL
 
@@ -140,56 +135,50 @@ def _claimed(broker: Broker) -> str:
 
 
 @contextmanager
-def _explorer(recorded: Path | None, record: Path | None) -> Iterator[Explorer]:
+def _explorer(recorded: Path | None, record: Path | None) -> Iterator[server.Explorer]:
     """The explorer: recorded exchanges, or a server of our own."""
-    from partq.spec.exploration.server import recording, replayed, serving
-
     if recorded is not None:
-        yield replayed(recorded.read_text(encoding="utf-8").splitlines())
+        yield server.replayed(recorded.read_text(encoding="utf-8").splitlines())
         return
     if record is not None and record.exists():
         fail(f"{record} exists: give another file")
-    with serving() as server:
+    with server.serving() as served:
         if record is None:
-            yield server
+            yield served
             return
         with failing(record):
             out = record.open("x", encoding="utf-8")
         with out:
-            yield recording(server, out, datetime.now(UTC).date().isoformat())
+            yield server.recording(served, out, datetime.now(UTC).date().isoformat())
 
 
 def _session(
-    explorer: Explorer,
+    explorer: server.Explorer,
     program: Program,
-    choose: Chooser,
+    choose: exploring.Chooser,
     clients: Sequence[str],
     own: int,
     seconds: float,
-) -> Session:
-    from partq.conformance.evaluation.exploring import Session
-
+) -> exploring.Session:
     out = output()
     out.print(Text(f"explorer: {explorer.name}"), soft_wrap=True)
     note("loading the specification, which takes half a minute or more")
 
-    def ready(exploration: Exploration) -> None:
+    def ready(exploration: sessions.Exploration) -> None:
         out.print(f"specification: {exploration.transitions} transitions")
 
-    def told(side: Side) -> None:
+    def told(side: exploring.Side) -> None:
         out.print(Text(printable(_line(side, program.profile))), soft_wrap=True)
 
     messages = [message for step in program.steps for message in step.args.get("messages", ())]
-    return Session(explorer.call, choose, clients, messages, own, seconds, ready, told)
+    return exploring.Session(explorer.call, choose, clients, messages, own, seconds, ready, told)
 
 
-def _drawn(count: int, seed: int) -> Chooser:
+def _drawn(count: int, seed: int) -> exploring.Chooser:
     """So many steps, drawn from the choices: first the operation, so that each is as frequent as others."""
-    from partq.conformance.workload.generator import Seeded
-
     source, left = Seeded(seed), iter(range(count))
 
-    def draw(choices: Sequence[Choice]) -> Step | None:
+    def draw(choices: Sequence[menu.Choice]) -> Step | None:
         if next(left, None) is None:
             return None
         operations = [*dict.fromkeys(choice.step.op for choice in choices)]
@@ -200,7 +189,7 @@ def _drawn(count: int, seed: int) -> Chooser:
     return draw
 
 
-def _asked(choices: Sequence[Choice]) -> Step | None:
+def _asked(choices: Sequence[menu.Choice]) -> Step | None:
     """What the user chooses, by its number; nothing more at an empty line or the end of the input."""
     for number, choice in enumerate(choices, 1):
         note(f"{number:>4}  {choice.text}")
@@ -220,16 +209,14 @@ def _asked(choices: Sequence[Choice]) -> Step | None:
 # What is printed
 
 
-def _line(side: Side, profile: str) -> str:
+def _line(side: exploring.Side, profile: str) -> str:
     """A step in the notation of histories, and how the specification explains it."""
-    from partq.conformance.history.notation_writer import line
-
     record, followed = side
     said = " then ".join(followed.actions) or str(followed.verdict).upper()
     return f"{record.i:>4}  {line(record, known_profile(profile))}  # {said}"
 
 
-def _conclude(session: Session, own: int) -> NoReturn:
+def _conclude(session: exploring.Session, own: int) -> NoReturn:
     """Say what came of the session, and end with its exit code."""
     code, style, text = _ENDS[str(session.verdict)]
     said = text.format(reason=session.reason, own=own)

@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from partq.conformance.frontends.cli.common import fail, failing, note, say
-from partq.conformance.frontends.cli.spec_answers import known, told
+from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.frontends.cli.spec import known, told
 from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.tools.toolbox import Tool
 
-if TYPE_CHECKING:
-    from partq.spec.checking.manifest import Check
-    from partq.spec.simulation.behaviours import Order
+with lazily():
+    from partq.spec.checking import checks, manifest, symbolic
+    from partq.spec.simulation import behaviours
 
 
 def simulate(
@@ -51,37 +52,32 @@ def simulate(
 
     Random walks, and the shortest way to each goal: an interesting state (Reach…), or what a wrong broker
     does (Bug…). Without --scope and --goal: all of both. The files are NAME-0001.itf.json and so on."""
-    from partq.spec.checking.checks import several
-    from partq.spec.checking.symbolic import jobs_that_fit
-    from partq.spec.simulation.behaviours import Order
-
     with failing(out, inside=True):
         out.mkdir(parents=True, exist_ok=True)
-        orders = [Order(one, traces, length, seed, tool, larger) for one in _chosen(scope or (), goal or ())]
+        chosen = _chosen(scope or (), goal or ())
+        orders = [behaviours.Order(one, traces, length, seed, tool, larger) for one in chosen]
         waiting = [order for order in orders if not _is_there(out, order)]
         if there := sum(len(order.names) for order in orders if order not in waiting):
             note(f"{plural(there, 'trace')} there already")
-        at_once = jobs or (jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1)
-        for _ in told(several(partial(_made, out), waiting, at_once), len(waiting), str):
+        at_once = jobs or (symbolic.jobs_that_fit() if tool is Tool.APALACHE else os.cpu_count() or 1)
+        for _ in told(checks.several(partial(_made, out), waiting, at_once), len(waiting), str):
             pass
     number = sum(len(order.names) for order in orders)
     say(f"{plural(number, 'trace')} in {out} (partq run BROKER --program {out})")
 
 
-def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[Check]:
+def _chosen(scopes: Sequence[str], goals: Sequence[str]) -> list[manifest.Check]:
     """The checks of these names, of both kinds all if there are none. Raises `InvalidManifest`."""
-    from partq.spec.checking.manifest import read_manifest
-    from partq.spec.simulation.behaviours import is_goal, is_traced
-
-    every = [one for one in read_manifest() if is_traced(one)]
+    every = [one for one in manifest.read_manifest() if behaviours.is_traced(one)]
     found = []
     for names, others, what in ((scopes, goals, "scope"), (goals, scopes, "goal")):
         if names or not others:
-            found += known(names, {one.name: one for one in every if is_goal(one) == (what == "goal")}, what)
+            of_kind = {one.name: one for one in every if behaviours.is_goal(one) == (what == "goal")}
+            found += known(names, of_kind, what)
     return found
 
 
-def _is_there(out: Path, order: Order) -> bool:
+def _is_there(out: Path, order: behaviours.Order) -> bool:
     """Whether all its traces are there. Ends with one line where others have their names."""
     there = []
     for name, meta in zip(order.names, order.origins, strict=True):
@@ -99,13 +95,11 @@ def _meta(file: Path) -> Mapping[str, Any]:
         fail(f"{file}: {error}")
 
 
-def _made(out: Path, order: Order) -> str:
+def _made(out: Path, order: behaviours.Order) -> str:
     """Make the traces of an order and write them; what was made, in a line. Raises `NoTrace`, `ToolMissing`,
     `OSError`."""
-    from partq.spec.simulation.behaviours import traces
-
     begun = monotonic()
-    for name, trace in zip(order.names, traces(order), strict=True):
+    for name, trace in zip(order.names, behaviours.traces(order), strict=True):
         aside = out / f"{name}.part"
         aside.write_text(write_trace(trace), encoding="utf-8")
         aside.replace(out / f"{name}{SUFFIX}")

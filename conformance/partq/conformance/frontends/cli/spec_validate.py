@@ -7,19 +7,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.text import Text
 
+from partq.conformance.frontends.cli.check import read_files
 from partq.conformance.frontends.cli.common import Format, failing, note, output, print_json, printable
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
+from partq.conformance.history import History
+from partq.conformance.history.codec import write_history
 from partq.conformance.verdict import Exit
 
-if TYPE_CHECKING:
-    from partq.conformance.history import History
-    from partq.spec.validation import Limits, Recording, Validated
+with lazily():
+    from partq.conformance.oracle import specified
+    from partq.spec import validation
+    from partq.spec.checking import checks
 
 
 class Followed(NamedTuple):
@@ -27,7 +32,7 @@ class Followed(NamedTuple):
 
     file: str
     entity: str
-    found: Validated
+    found: validation.Validated
 
 
 def validate(
@@ -47,20 +52,17 @@ def validate(
     A history is accepted, rejected (with the first operation that no behaviour explains), unknown (a limit
     was reached), or declined (the specification does not say what was done). The specification has no clock:
     times are not compared. Exit codes: 0 all accepted, 1 one rejected, 3 otherwise."""
-    from partq.conformance.frontends.cli.check import read_files
-    from partq.conformance.oracle.specified import recordings_of
-    from partq.spec.validation import Limits, NotFollowed, Status, Validated
-
     read = read_files(histories, None)
     done: list[Followed] = []
-    waiting: list[tuple[str, str, Recording]] = []
+    waiting: list[tuple[str, str, validation.Recording]] = []
     for file, history in read.items():
-        for entity, recording in recordings_of(history).items():
-            if isinstance(recording, NotFollowed):
-                done.append(Followed(file, entity, Validated(Status.DECLINED, reason=str(recording))))
+        for entity, recording in specified.recordings_of(history).items():
+            if isinstance(recording, validation.NotFollowed):
+                declined = validation.Validated(validation.Status.DECLINED, reason=str(recording))
+                done.append(Followed(file, entity, declined))
             else:
                 waiting.append((file, entity, recording))
-    done += _followed(waiting, jobs, Limits(states, timeout))
+    done += _followed(waiting, jobs, validation.Limits(states, timeout))
     order = list(read)
     done.sort(key=lambda one: (order.index(one.file), one.entity))
     if out is not None:
@@ -79,30 +81,27 @@ def _code(done: Sequence[Followed]) -> int:
     return Exit.CONFORMANT if statuses <= {"accepted"} else Exit.INCONCLUSIVE
 
 
-def _followed(waiting: Sequence[tuple[str, str, Recording]], jobs: int, limits: Limits) -> Iterator[Followed]:
+def _followed(
+    waiting: Sequence[tuple[str, str, validation.Recording]], jobs: int, limits: validation.Limits
+) -> Iterator[Followed]:
     """Every recording followed, in batches of such as are alike, as they end."""
-    from partq.spec.checking.checks import several
-    from partq.spec.validation import batches, validate
-
     ended = count(1)
 
     def run(batch: Sequence[int]) -> list[Followed]:
-        def tell(k: int, found: Validated) -> None:
+        def tell(k: int, found: validation.Validated) -> None:
             file, entity, _ = waiting[batch[k]]
             where = "" if found.record is None else f", record {found.record}"
             note(f"{next(ended)}/{len(waiting)} {file}, {entity}: {found.status}{where}")
 
-        found = validate([waiting[n][2] for n in batch], limits, decided=tell)
+        found = validation.validate([waiting[n][2] for n in batch], limits, decided=tell)
         return [Followed(*waiting[n][:2], one) for n, one in zip(batch, found, strict=True)]
 
-    for batch in several(run, batches([recording for *_, recording in waiting]), jobs):
+    for batch in checks.several(run, validation.batches([recording for *_, recording in waiting]), jobs):
         yield from batch
 
 
 def _store(folder: Path, rejected: Sequence[Followed], read: Mapping[str, History]) -> None:
     """Each history that has a rejected entity as a file, and what is said of them."""
-    from partq.conformance.history.codec import write_history
-
     files = {file: f"{n}-{Path(file).stem}.ndjson" for n, file in enumerate(read, start=1)}
     said = [_plain(one, read[one.file]) | {"file": files[one.file]} for one in rejected]
     with failing(folder, inside=True):
@@ -153,7 +152,7 @@ def _show(done: Sequence[Followed], read: Mapping[str, History]) -> None:
     output().print(_summary([one.found for one in done]), markup=False)
 
 
-def _summary(found: Sequence[Validated]) -> str:
+def _summary(found: Sequence[validation.Validated]) -> str:
     """How many are what; apart from them those that are not followed, by reason."""
     counts = Counter(str(one.status) for one in found)
     followed = ", ".join(f"{counts[one]} {one}" for one in ("accepted", "rejected", "unknown") if counts[one])

@@ -14,6 +14,7 @@ from io import UnsupportedOperation
 from typing import Any, Final, TextIO
 
 from rich.console import Console
+from rich.progress import Progress, ProgressColumn
 
 from partq.conformance.adapters.names import public_text
 
@@ -85,6 +86,11 @@ def printable(text: str) -> str:
 def note(text: str) -> None:
     """Print what is no result: progress, warnings, errors."""
     console.print(printable(text), markup=False, soft_wrap=True)
+
+
+def bar(*columns: ProgressColumn, shown: bool = True) -> Progress:
+    """A bar on standard error, gone when all is done; where that is no terminal there is none."""
+    return Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal))
 
 
 def say(text: str) -> None:

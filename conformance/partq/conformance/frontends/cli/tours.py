@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from partq.conformance.adapters import Broker
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     Format,
     conclude,
     fail,
+    failing,
     note,
     opened_as,
     output,
@@ -23,18 +25,16 @@ from partq.conformance.frontends.cli.common import (
     profiles_for,
     public_name,
 )
+from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
 from partq.conformance.frontends.cli.table import titled
-from partq.conformance.verdict import plural, verdicts_document
+from partq.conformance.verdict import Verdicts, merge, plural, verdicts_document
+from partq.conformance.workload.program import Program, dumps
 
-if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
-    from partq.conformance.evaluation.keeping import Target
-    from partq.conformance.evaluation.suite import Run
-    from partq.conformance.oracle.graph_coverage import Tally
-    from partq.conformance.verdict import Verdicts
-    from partq.conformance.workload.program import Program
-    from partq.conformance.workload.tours import Survey
+with lazily():
+    from partq.conformance.evaluation import keeping, suite
+    from partq.conformance.oracle import graph_coverage
+    from partq.conformance.workload import tours as walks
 
 
 def tours(
@@ -53,12 +53,10 @@ def tours(
     format: options.Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
-    from partq.conformance.evaluation.keeping import Target
-
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}
     if out is not None and out.exists():
         fail(f"{out} exists: give a new folder")
-    folder = None if out is None else Target.of(out)
+    folder = None if out is None else keeping.Target.of(out)
     results = {name: _Result(name, seed, folder) for name in chosen}
     for name, surveys in chosen.items():
         for survey in surveys:
@@ -77,37 +75,30 @@ def tours(
     raise typer.Exit(document["exit"])
 
 
-def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[Survey, ...]:
+def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[walks.Survey, ...]:
     """The surveys asked for; ends with one line where there are none."""
-    from partq.conformance.evaluation.suite import lacks_of
-    from partq.conformance.workload.tours import SCOPES, surveys
-
-    found = surveys(profile, lacks_of(opened_as(broker, profile)))
+    found = walks.surveys(profile, suite.lacks_of(opened_as(broker, profile)))
     if not found:
-        fail(f"there are no tours for {profile}: they are of the profiles {', '.join(SCOPES)}")
+        fail(f"there are no tours for {profile}: they are of the profiles {', '.join(walks.SCOPES)}")
     unknown = sorted(set(scopes or ()) - {survey.name for survey in found})
     if unknown:
         fail(f"{profile} has no scope {', '.join(unknown)}; it has {', '.join(s.name for s in found)}")
     return tuple(survey for survey in found if not scopes or survey.name in scopes)
 
 
-def _store(out: Target, profile: str, programs: Mapping[str, Program]) -> None:
+def _store(out: keeping.Target, profile: str, programs: Mapping[str, Program]) -> None:
     """Write these programs, a file each."""
-    from partq.conformance.workload.program import dumps
-
-    try:
+    with failing(out.shown):
         (out.place / profile).mkdir(parents=True, exist_ok=True)
         for name, program in programs.items():
             file = out.place / profile / f"{name.replace(' ', '-')}.json"
             file.write_text(dumps(program) + "\n", encoding="utf-8")
-    except OSError as error:
-        fail(f"{out.shown}: {error.strerror}")
 
 
 class _Scope(NamedTuple):
     """What came of one scope: ``left_out`` is what was not visited, by reason and kind."""
 
-    tally: Tally
+    tally: graph_coverage.Tally
     rounds: int
     left_out: Mapping[str, Counter[str]]
 
@@ -118,16 +109,14 @@ class _Result:
 
     profile: str
     seed: int
-    folder: Target | None
+    folder: keeping.Target | None
     verdicts: Verdicts = field(default_factory=dict)
     scopes: list[_Scope] = field(default_factory=list)
-    kept: list[Run] = field(default_factory=list)
+    kept: list[suite.Run] = field(default_factory=list)
 
-    def run(self, target: Broker, survey: Survey, rounds: int) -> None:
+    def run(self, target: Broker, survey: walks.Survey, rounds: int) -> None:
         """Run the tours of a survey, then further ones to what they did not visit, while there is any."""
-        from partq.conformance.oracle.graph_coverage import Tally
-
-        tally, title, number = Tally(survey), f"{self.profile}, {survey.name}", 1
+        tally, title, number = graph_coverage.Tally(survey), f"{self.profile}, {survey.name}", 1
         note(f"{title}: {plural(len(survey.tours), 'tour')}")
         self._run(target, tally, survey.programs(self.seed))
         hidden = tally.hidden()
@@ -138,15 +127,12 @@ class _Result:
             self._run(target, tally, programs)
         self.scopes.append(_Scope(tally, number, tally.left_out()))
 
-    def _run(self, target: Broker, tally: Tally, programs: Mapping[str, Program]) -> None:
+    def _run(self, target: Broker, tally: graph_coverage.Tally, programs: Mapping[str, Program]) -> None:
         """Run these programs, and add up what comes of them."""
-        from partq.conformance.evaluation.suite import NamedProgram, runs
-        from partq.conformance.verdict import merge
-
         if self.folder is not None:
             _store(self.folder, self.profile, programs)
-        tasks = [NamedProgram(name, program) for name, program in programs.items()]
-        with closing(runs(target, target.profile, tasks)) as ending:
+        tasks = [suite.NamedProgram(name, program) for name, program in programs.items()]
+        with closing(suite.runs(target, target.profile, tasks)) as ending:
             for _, done in ending:
                 tally.add(done.history, programs[done.name].seed)
                 if done.findings:
@@ -157,12 +143,10 @@ class _Result:
         """Of each scope: its rounds and tours, how many of these left it before their end, its `Coverage`; of
         the transitions not visited how many nobody can see to be, by reason, how many are open, and of which
         kinds they all are (``left_out``)."""
-        from partq.conformance.oracle.graph_coverage import NO_RUN
-
         found: dict[str, dict[str, Any]] = {}
         for tally, rounds, left_out in self.scopes:
             reasons = {reason: kinds.total() for reason, kinds in left_out.items()}
-            open_ = reasons.pop(NO_RUN)
+            open_ = reasons.pop(graph_coverage.NO_RUN)
             counts = {"rounds": rounds, "tours": tally.runs, "left": tally.left, **tally.coverage._asdict()}
             kinds = {reason: dict(several) for reason, several in left_out.items() if several}
             found[tally.survey.name] = {**counts, "hidden": reasons, "open": open_, "left_out": kinds}

@@ -40,7 +40,7 @@ from partq.conformance.evaluation.suite import (
     lacks_of,
     run_suite,
 )
-from partq.conformance.frontends.pytest_plugin.options import entries_in, settings_of
+from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.pytest_plugin.shown import (
     TESTED,
     Ended,
@@ -50,6 +50,7 @@ from partq.conformance.frontends.pytest_plugin.shown import (
     heading,
     said,
 )
+from partq.conformance.frontends.settings import settings_near
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
@@ -81,6 +82,9 @@ USAGE: Final = (
     "[tool.partq] of pyproject.toml)"
 )
 
+GIVEN: Final = ("broker", "profile", "programs", "seed", "strict", "baseline")
+"""The settings of [tool.partq] that pytest has an option for, which wins."""
+
 VIOLATED: Final = "partq/violated"
 """Where in pytest's cache is kept which cases violated what when they were last run."""
 
@@ -97,16 +101,19 @@ class SuitePlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        settings = settings_of(config)
+        given = {name: config.getoption(f"partq_{name}") for name in GIVEN}
+        asked = {name: value for name, value in given.items() if value is not None and value is not False}
+        settings = settings_near(config.invocation_params.dir).of(given["broker"])._replace(**asked)
         self.broker, self.strict = settings.broker, bool(settings.strict)
         self.programs, self.seed = settings.programs, 1 if settings.seed is None else settings.seed
         self.brokers: dict[str, Broker] = {}
         self.profiles = () if self.broker is None else self._profiles(self.broker, settings.profile)
-        asked: Path | None = config.getoption("partq_out")
-        self.out = None if asked is None else Target.of(asked)
+        out: Path | None = config.getoption("partq_out")
+        self.out = None if out is None else Target.of(out)
         self.cache: pytest.Cache | None = getattr(config, "cache", None)
         self.ended: dict[str, Ended | UserError] = {}
-        self.baseline, self.share = entries_in(settings.baseline), share_of(settings.open or OPEN)
+        self.baseline = None if settings.baseline is None else baseline_file.read(settings.baseline)
+        self.share = share_of(settings.open or OPEN)
         self.reported = Reported(self.strict, settings.require, self.baseline)
 
     def _profiles(self, broker: str, wanted: Sequence[str]) -> tuple[str, ...]:
