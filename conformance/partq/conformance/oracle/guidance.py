@@ -35,10 +35,11 @@ class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
     is never shown, the positions to be tried, the likely one first, in a hasty search no other, and None for
-    all of them; empty for any other effect. ``events``: of each partition the assignment events, in the order
-    of their instants; ``unordered``: the partitions for which that need not be their order. ``forgetful``: the
-    kills after which no flow from before them is heard of again. ``likely``: what may be left out, and most
-    likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token its message."""
+    all of them; empty for any other effect. ``events``: of each partition the assignment events, in the
+    order of their instants; ``unordered``: the partitions for which that need not be their order.
+    ``forgetful``: the kills after which no flow from before them is heard of again. ``likely``: what may be
+    left out, and most likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token
+    its message."""
 
     roles: tuple[int, ...]
     before: tuple[int, ...]
