@@ -232,6 +232,20 @@ def prefetch(world: World) -> Steps[bool]:
     return held > 1
 
 
+@scene(eagerness=1.0, partitions=2)
+def give_back(world: World) -> Steps[bool]:
+    for index, name in enumerate("ab"):
+        yield from keyed(world, name, index=index)
+    first = only((yield from world.receive(1))).id
+    assert len(world.broker.locks) == 2
+    yield from world.broker.faults.frontend_lost("c")
+    found = ids((yield from world.receive(1)))
+    assert first not in found
+    yield from world.sleep(30 * SECOND)
+    assert found or ids((yield from world.receive(1)))
+    return bool(found)
+
+
 @scene()
 def refuse_receive(world: World) -> Steps[bool]:
     yield from keyed(world, "a", index=1)

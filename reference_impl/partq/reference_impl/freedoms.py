@@ -108,6 +108,9 @@ class Freedoms:
     live_from_send: float = later(0.5)
     """RCV-15: the time to live of a scheduled message runs from its send. (Else: from its activation.)"""
 
+    give_back: float = later(0.5)
+    """RCV-5: a front end that is lost gives back what it had fetched. (Else: the locks have to end.)"""
+
     # Transactions.
 
     commit_lag: float = often(0.5)

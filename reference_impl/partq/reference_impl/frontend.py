@@ -45,9 +45,20 @@ class FrontEnd(Managing, Ruling):
 
     def forget(self) -> None:
         """The front end is lost, with everything it keeps."""
+        if self.cache and taken(self.broker.free.give_back, self.clock.random):
+            self.give_back()
         self.cache.clear()
         if self.dead_letters is not None:
             self.dead_letters.forget()
+
+    def give_back(self) -> None:
+        """End the locks of the cache; that counts, or does not."""
+        counted = taken(self.broker.free.count_lost_locks, self.clock.random)
+        for token, stored in self.cache:
+            partition = stored.partition
+            if partition.up and partition.holds(stored, token, self.clock.now):
+                (partition.abandon if counted else partition.release)(stored)
+        self.broker.ring()
 
     def resume(self) -> None:
         """The broker was started again."""

@@ -4,11 +4,13 @@ and what they fetch."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from one_case import run_case
 
 from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.workload.cases.steps import LOCK
 from partq.conformance.workload.cases.table import ALL_CASES
@@ -65,8 +67,8 @@ def is_counted_unseen(history: History) -> bool:
     ],
 )
 def test_what_a_case_is_about_happens(name: str, happens: Callable[[History], bool], profile: str) -> None:
-    history = run_case(open_broker("reference"), profile, ALL_CASES[name]).history
-    assert happens(history)
+    broker, program = open_broker("reference"), ALL_CASES[name].build(profile)
+    assert any(happens(run(broker, replace(program, seed=program.seed + n))) for n in range(8))
 
 
 @pytest.mark.parametrize("profile", PARTITIONED)

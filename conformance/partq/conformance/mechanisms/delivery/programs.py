@@ -1,16 +1,94 @@
-"""Cases. Receiving and settling: RCV on the azure profiles."""
+"""Programs of few messages that several front ends share, with faults of these and timeouts of all lengths.
+Cases. Receiving and settling: RCV on the azure profiles."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, HELD, LOCK, PARTITIONED, apart, message, partitions
+from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
+from partq.conformance.workload.weights import Theme, weighed
+from partq.model.operations import ENV
+from partq.model.profiles import SECOND
 
 _BODIES: Final = ("", "plain", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 2000, "line\nbreak\ttab", '{"a": [1]}')
 
+
+def _ask(draft: Draft, clients: int) -> None:
+    """Several clients ask for a message each."""
+    for _ in range(clients):
+        draft.add(draft.client(), "receive", max=1, timeout=SECOND)
+
+
+def _ask_in_vain(draft: Draft) -> None:
+    """Fewer messages than clients that ask; some ask again when the locks have ended."""
+    phrases.send_some(draft, 1, 2)
+    _ask(draft, 3)
+    if draft.source.below(3):
+        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    _ask(draft, 2)
+    draft.add(draft.client(), settlement(draft), pick=[0])
+
+
+def _ask_again(draft: Draft) -> None:
+    """One client asks for one message after the other, while the locks of what was fetched run."""
+    client, part = draft.client(), draft.entity.lock_duration // (2 + draft.source.below(3))
+    phrases.send_some(draft, 2, 4)
+    for _ in range(2 + draft.source.below(3)):
+        draft.add(client, "receive", max=1, timeout=SECOND)
+        draft.add(ENV, "advance", by=part)
+    draft.add(client, settlement(draft), pick=[draft.source.below(3)])
+    _ask(draft, 2)
+
+
+def _lose_front_end(draft: Draft) -> None:
+    """A front end is lost, with what it fetched, and later its locks end."""
+    client = draft.client()
+    phrases.send_some(draft, 2, 3)
+    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.add(ENV, "frontend_lost", proc=client)
+    _ask(draft, 2)
+    draft.add(client, settlement(draft), pick=[0])
+    if draft.source.below(3):
+        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    _ask(draft, 2)
+
+
+def _send_in_time(draft: Draft) -> None:
+    """Sends of many timeouts while partitions are down."""
+    count = draft.entity.partitions
+    downs = [draft.source.below(count) for _ in range(1 + draft.source.below(2))]
+    for index in downs:
+        draft.add(ENV, "partition_down", index=index)
+    for _ in range(2 + draft.source.below(4)):
+        key = draft.key() if draft.chance(4) else None
+        timeout = (5, 14, 15, 16, 20, 40)[draft.source.below(6)] * SECOND
+        draft.add(draft.client(), "send", messages=(draft.message(key),), timeout=timeout)
+    for index in downs:
+        draft.add(ENV, "partition_up", index=index)
+
+
+PHRASES: Final[Phrases] = {
+    "front_ends_few": _ask_in_vain,
+    "front_ends_fetched": _ask_again,
+    "front_ends_parted": _lose_front_end,
+    "front_ends_timed": _send_in_time,
+}
+
+THEME: Final = Theme(
+    "front-ends",
+    rule="RCV-13",
+    weights=weighed(
+        "front_ends_few 16, front_ends_fetched 12, front_ends_parted 10, front_ends_timed 5, send 6, "
+        "receive 10, take 2, complete 8, abandon 4, renew 3, stale 3, peek 5, transaction 2, advance 4, "
+        "front_end 2, outage 1, kill 1"
+    ),
+    one_in=24,
+)
 
 CASES: Final = Cases()
 
@@ -71,7 +149,7 @@ def _fetched_early() -> Steps:
     yield from [do.receive("c4", 20), do.complete("c4", 0), do.complete("c4", 0)]
 
 
-@CASES.case("counted-though-nobody-saw-it", PARTITIONED, "RCV-2", "RCV-6", "RCV-9", seed=3)
+@CASES.case("counted-though-nobody-saw-it", PARTITIONED, "RCV-2", "RCV-6", "RCV-9", seed=8)
 def _lost_with_its_cache() -> Steps:
     """What a lost front end had fetched comes when its lock has ended, counted though no client saw it.
     Each front end is lost right after its first answer; then one client receives all there is, twice."""
