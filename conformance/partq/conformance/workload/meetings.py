@@ -104,7 +104,20 @@ MEETINGS: Final = (
         needs="create",
         one_in=24,
     ),
+    Theme(
+        "meetings-of-copies",
+        rule="TOPIC-1",
+        weights=weighed(
+            "send 20, batch 8, mortal 4, receive_copy 10, take_copy 3, settle_copy 6, copy_set_aside 20, "
+            "look_at_copies 10, each_copy 6, advance 5, front_end 1, kill 1"
+        ),
+        wears=True,
+        settings={"subscriptions": (("blue", "true"), ("red", "true"))},
+        needs="add_rule",
+        one_in=24,
+    ),
 )
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
 transactions, in a queue without sessions and in one with them; and sent without an ID. Beside this other
-entities are created and deleted, and counts are read; and the queue has little room."""
+entities are created and deleted, and counts are read; and the queue has little room. Copies in subscriptions
+are dead-lettered."""

@@ -1,21 +1,23 @@
-"""Which mechanisms met in one message: a campaign counts each pair, so that a pair that programs never bring
-together can be seen. What met in an operation, `combinations` says. Nothing is judged here.
+"""Which mechanisms met: in one message, or, of those that are about no message, in an operation after what
+others did. A campaign counts each pair, so that a pair that programs never bring together can be seen. What
+met in an operation, `combinations` says. Nothing is judged here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import combinations
 from typing import Final
 
 from partq.conformance.history import History, Record
-from partq.conformance.history.entities import is_dead_letters
+from partq.conformance.history.entities import entity_of, is_dead_letters, is_destination
 from partq.conformance.oracle.identity import numbers_named
 from partq.conformance.oracle.uses import uses
+from partq.model.messages import Message
 from partq.model.operations import DRAINER, ENV, SUBSCRIPTION
-from partq.model.profiles import requirements_of
+from partq.model.profiles import Entity, requirements_of
 
 FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
 """What strikes the messages that were sent before."""
@@ -24,29 +26,72 @@ SENT_TWICE: Final = "sent twice"
 FAULT: Final = "fault"
 """Of a message whose ID is sent again, and of one about which something is asked after a fault."""
 
-MARKS: Final[Mapping[str, Callable[[Record], bool]]] = {
-    "batch": lambda record: len(record.args.get("messages", ())) > 1,
-    "dead letters": lambda record: is_dead_letters(record.entity),
-    "topics": lambda record: f"/{SUBSCRIPTION}" in record.entity,
-    "transaction": lambda record: "txn" in record.args,
+MARKS: Final[Mapping[str, Callable[[Record, Entity], bool]]] = {
+    "batch": lambda record, entity: len(_sent(record)) > 1,
+    "capacity": lambda record, entity: entity.max_size is not None and any(one.body for one in _sent(record)),
+    "dead letters": lambda record, entity: is_dead_letters(record.entity),
+    "forwarding": lambda record, entity: is_destination(record.entity),
+    "topics": lambda record, entity: f"/{SUBSCRIPTION}" in record.entity,
+    "transaction": lambda record, entity: "txn" in record.args,
 }
 """What a record makes use of by its entity or its arguments, and not by a mechanism's operation."""
 
-OTHERWISE: Final = frozenset({"duplicates", "transactions"})
-"""The mechanisms that are told here by a mark: `SENT_TWICE`, and that of a transaction."""
+ABOUT_NO_MESSAGE: Final = ("management", "namespaces")
+"""The mechanisms whose operations name and show no message: each meets what was done before it. What creates
+an entity is the latter's."""
 
-ABOUT_NO_MESSAGE: Final = frozenset({"management", "namespaces", "resuming"})
-"""The mechanisms whose operations name and show no message, so that nothing meets them in one."""
+OTHERWISE: Final = frozenset({"duplicates", "transactions", "resuming", "scaling", *MARKS, *ABOUT_NO_MESSAGE})
+"""The mechanisms that are not told by operations on messages: `SENT_TWICE` and the transaction are marks, and
+flows come back, and entities are scaled, where nothing else of these is."""
 
-RULES: Final[Mapping[str, str]] = {"dead letters": "RCV-9", "transaction": "TXN-5", SENT_TWICE: "DUP-1"}
+RULES: Final[Mapping[str, str]] = {
+    "dead letters": "RCV-9",
+    "transaction": "TXN-5",
+    SENT_TWICE: "DUP-1",
+    "capacity": "ENT-6",
+    "forwarding": "FWD-1",
+    "management": "MGT-1",
+    "namespaces": "ENT-1",
+    "topics": "TOPIC-1",
+}
 """Without which rule a profile has none of it."""
 
 
+_ALONE: Final = "settings that are not modelled together"
+_ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
+_TOGETHER: Final = "transactions of topics and of queues that forward are not modelled"
+_IDS: Final = "duplicates are not modelled in topics, or where messages are forwarded"
+_TIMED: Final = "messages of topics and of queues that forward are not modelled where they are scheduled"
+
+DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
+    "topics": {
+        **dict.fromkeys(("capacity", "forwarding", "sessions"), _ALONE),
+        **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
+        "transaction": _TOGETHER,
+        SENT_TWICE: _IDS,
+        "scheduling": _TIMED,
+    },
+    "forwarding": {
+        **dict.fromkeys(("capacity", "sessions"), _ALONE),
+        **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
+        "transaction": _TOGETHER,
+        SENT_TWICE: _IDS,
+        "scheduling": _TIMED,
+        "expiry": "forwarded messages with a time to live are not modelled",
+    },
+}
+"""What the judge declines, and why: no programs bring these pairs together."""
+
+
+def declined() -> Mapping[str, str]:
+    """Pair -> why no program brings it together."""
+    return {pair(one, other): why for one, others in DECLINED.items() for other, why in others.items()}
+
+
 def names(profile: str) -> tuple[str, ...]:
-    """What may meet in a message of the profile, in alphabetical order."""
+    """What may meet in a message of the profile, or after it, in alphabetical order."""
     rules = requirements_of(profile)
-    others = OTHERWISE | ABOUT_NO_MESSAGE
-    needs = {**{name: use.rule for name, use in uses().items() if name not in others}, **RULES}
+    needs = {**{name: use.rule for name, use in uses().items() if name not in OTHERWISE}, **RULES}
     return tuple(sorted(["batch", FAULT, *(name for name, rule in needs.items() if rule in rules)]))
 
 
@@ -56,24 +101,30 @@ def pair(one: str, other: str) -> str:
 
 
 def met(history: History) -> Counter[str]:
-    """Pair -> in how many messages both met, by their IDs. A drain's operations do not count."""
+    """Pair -> in how many messages both met, by their IDs, or in how many operations about no message. A
+    drain's operations do not count."""
     marks: dict[str, set[str]] = {}
-    for ids, found in _marked(history.records):
+    for ids, found in _marked(history):
         for id in ids:
             marks.setdefault(id, set()).update(found)
     every = (two for found in marks.values() if len(found) > 1 for two in combinations(sorted(found), 2))
-    return Counter(pair(*two) for two in every)
+    return Counter(pair(*two) for two in (*every, *_after(history)))
 
 
-def _marked(records: Iterable[Record]) -> Iterator[tuple[Iterable[str], set[str]]]:
+def _sent(record: Record) -> tuple[Message, ...]:
+    messages: tuple[Message, ...] = record.args.get("messages", ())
+    return messages
+
+
+def _marked(history: History) -> Iterator[tuple[set[str], set[str]]]:
     """The messages that each record is about, and what it makes use of."""
     sent, struck, held, numbered = set[str](), set[str](), dict[str, str](), dict[int, str]()
-    for record in records:
+    for record in history.records:
         if record.proc == ENV and record.op in FAULTS:
             struck |= sent
         if record.proc in (ENV, DRAINER):
             continue
-        mine = [message.id for message in record.args.get("messages", ())]
+        mine = [message.id for message in _sent(record)]
         for shown in record.messages:
             if shown.lock is not None:
                 held[shown.lock] = shown.id
@@ -83,13 +134,37 @@ def _marked(records: Iterable[Record]) -> Iterator[tuple[Iterable[str], set[str]
         by_number = {numbered[seq] for seq in numbers_named(record) if seq in numbered}
         ids = named.union(mine, (shown.id for shown in record.messages), by_number)
         if ids:
-            yield ids, {name for name, is_used in _used() if is_used(record)}
+            yield ids, _used(history, record)
             yield ids & struck, {FAULT}
             yield sent.intersection(mine), {SENT_TWICE}
             sent.update(mine)
 
 
+def _after(history: History) -> Iterator[tuple[str, str]]:
+    """For each operation about no message its mechanism, with each other one of which something was done
+    before."""
+    before, sent = set[str](), set[str]()
+    for record in history.records:
+        if record.proc == ENV and record.op in FAULTS:
+            before.add(FAULT)
+        if record.proc in (ENV, DRAINER):
+            continue
+        mine = {message.id for message in _sent(record)}
+        about_none = () if mine else tuple(name for name in ABOUT_NO_MESSAGE if uses()[name].uses(record))
+        for own in about_none[-1:]:
+            yield from ((own, other) for other in sorted(before - {own}))
+            before.add(own)
+        before |= _used(history, record) | ({SENT_TWICE} if mine & sent else set())
+        sent |= mine
+
+
+def _used(history: History, record: Record) -> set[str]:
+    entity = entity_of(history.header, record.entity)
+    return {name for name, is_used in _by_operation() if is_used(record)} | {
+        name for name, is_marked in MARKS.items() if is_marked(record, entity)
+    }
+
+
 @cache
-def _used() -> tuple[tuple[str, Callable[[Record], bool]], ...]:
-    own = ((name, use.uses) for name, use in uses().items() if name not in OTHERWISE)
-    return (*own, *MARKS.items())
+def _by_operation() -> tuple[tuple[str, Callable[[Record], bool]], ...]:
+    return tuple((name, use.uses) for name, use in uses().items() if name not in OTHERWISE)

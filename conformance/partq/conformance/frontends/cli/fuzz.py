@@ -285,22 +285,29 @@ def _show_combinations(rows: Sequence[dict[str, Any]], table: bool) -> None:
 
 
 def _show_meetings(times: Mapping[str, int], profiles: Iterable[str], table: bool) -> None:
-    """Print how many pairs of mechanisms met in a message, which never did, and the rarest; in a table, if
-    asked for, all of them."""
+    """Print how many pairs of mechanisms met in a message, or after one, which never did, and the rarest; in
+    a table, if asked for, all of them, and why some cannot."""
     names = {profile: meetings.names(profile) for profile in profiles}
-    pairs = {meetings.pair(*two) for several in names.values() for two in combinations(several, 2)}
+    every_pair = {meetings.pair(*two) for several in names.values() for two in combinations(several, 2)}
+    declined = meetings.declined()
+    pairs = every_pair - {name for name in declined if not times.get(name)}
     by_times = sorted(pairs, key=lambda name: (times.get(name, 0), name))
     if table:
         output().print(_of_pairs(sorted({name for several in names.values() for name in several}), times))
+        for why in dict.fromkeys(declined.values()):
+            if those := sorted(name for name in every_pair - pairs if declined[name] == why):
+                say(f"- {why}: {', '.join(those)}")
     never = [name for name in by_times if not times.get(name)]
     rarest = "; ".join(f"{name} {times[name]:,}" for name in by_times[len(never) :][:RAREST])
     said = f"; never: {', '.join(never)}" if never else ""
     met = len(pairs) - len(never)
+    if left := len(every_pair - pairs):
+        said = f"; not modelled: {left}{said}"
     say(f"{met} of {plural(len(pairs), 'pair')} of mechanisms met in a message{said}; the rarest: {rarest}")
 
 
 def _of_pairs(every: Sequence[str], times: Mapping[str, int]) -> Table:
-    table = titled("messages in which two mechanisms met", [""], right=every[1:])
+    table = titled("messages, and operations after them, in which two mechanisms met", [""], right=every[1:])
     for n, one in enumerate(every[:-1]):
         counts = (times.get(meetings.pair(one, other), 0) for other in every[n + 1 :])
         table.add_row(one, *([""] * n), *(f"{count:,}" if count else "-" for count in counts))

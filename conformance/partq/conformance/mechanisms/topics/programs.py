@@ -13,7 +13,7 @@ from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _ADDS: Final = TOPICS
@@ -121,6 +121,16 @@ def _outlasted(draft: Draft) -> None:
     _settle(draft, client, first)
 
 
+def _set_aside(draft: Draft) -> None:
+    """A copy is dead-lettered, and mostly taken from the dead-letter queue of its subscription."""
+    client, outlet = draft.client(), _outlet(draft)
+    _receive(draft, client, outlet)
+    _ask(draft, client, DEAD_LETTER, outlet, pick=[0])
+    if draft.source.below(3):
+        mode = {"mode": "receive_and_delete"} if draft.chance(2) else {}
+        _receive(draft, draft.client(), outlet + DEAD_LETTERS, **mode)
+
+
 _FILTERS: Final = (
     *("true", "true", "false", "session_id=k1", "partition_key=k2", "partition_key=k1"),
     *("sql:NOT colour LIKE '%e%'", "sql:sys.SessionId IN ('k1') OR colour = 'Red'"),
@@ -166,6 +176,7 @@ PHRASES: Final[Phrases] = {
     "look_at_copies": _look,
     "each_copy": _each,
     "copy_outlasted": _outlasted,
+    "copy_set_aside": _set_aside,
 }
 """Every phrase of these by its name."""
 
