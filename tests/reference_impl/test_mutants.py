@@ -153,6 +153,7 @@ NOT_YET = {
     "batch-mates-slip-through",
     "said-to-be-worn-out",
     "too-far-is-lost-before-another",
+    "scheduled-is-forwarded-at-once",
     "cancels-before-commit",
     "dead-lettered-one-delivery-early",
     "dead-letter-stays-too",

@@ -120,9 +120,9 @@ class Core:
         kinds = PASSING if taken(self.free.internal_errors, random) else PASSING[:1]
         return Refused(kinds[int(random() * len(kinds))] if len(kinds) > 1 else kinds[0], detail)
 
-    def check_queue(self, detail: str, dead: bool = False) -> None:
-        """Raises `Refused` where this is a topic, or forwards, unless its ``dead`` letters are asked for."""
-        if self.copies is not None or (self.relay is not None and not dead):
+    def check_queue(self, detail: str, relays: bool = False) -> None:
+        """Raises `Refused` where this is a topic, or forwards, unless what ``relays`` may be asked, too."""
+        if self.copies is not None or (self.relay is not None and not relays):
             raise Refused("invalid_operation", detail)
 
     def check_has(self, rule: str) -> None:
@@ -162,10 +162,14 @@ class Core:
         if since is not None:
             self.stamp(partition, len(contents), since)
         partition.accept(contents, self.clock.now)
-        if self.relay is not None:
-            self.relay.follow(partition, len(contents))
+        self.pass_on(partition, len(contents))
         if self._waiting:
             self.ring()
+
+    def pass_on(self, partition: Holder, messages: int) -> None:
+        """So many messages came to the partition: a queue that forwards is to forward them."""
+        if self.relay is not None:
+            self.relay.follow(partition, messages)
 
     def stamp(self, partition: Holder | None, number: int, since: int) -> None:
         """Let so many messages that the partition stores now each have an enqueued time of its own, ``since``

@@ -11,7 +11,7 @@ from typing import Any, Final
 from .clock import Steps
 from .freedoms import taken
 from .partition import Partition
-from .store import Content, Holder, Stored
+from .store import Content, Holder, Letter, Stored
 
 MOST_HOPS: Final = 4
 """So often is a message forwarded in a row (FWD-2)."""
@@ -47,6 +47,7 @@ class Relay:
         free, random = self.queue.free, self.clock.random
         yield self.clock.now + (int(MOST_LATE * random() ** 4) if taken(free.forward_late, random) else 0)
         if self.queue.alive and partition.up:
+            self.queue.lifetimes.sweep(partition)
             for stored in self.next_of(partition):
                 self.pass_on(partition, stored)
 
@@ -65,9 +66,15 @@ class Relay:
         home = self.home(stored.content)
         if home.up:
             partition.complete(stored)
-            self.onward.accept(home, [stored.content])
+            self.onward.accept(home, [self.letter_of(stored)])
         else:
             partition.release(stored)
+
+    def letter_of(self, stored: Stored) -> Letter:
+        """What the next queue gets: a message whose time has come, if it was scheduled."""
+        letter = Letter.of(stored.content)
+        letter.scheduled_at = None
+        return letter
 
     def is_too_far(self) -> bool:
         """Whether what is here was forwarded as often as may be."""

@@ -13,7 +13,7 @@ from .clock import Clock, Steps
 from .errors import Refused
 from .freedoms import Freedoms, taken
 from .partition import Partition
-from .store import Stored
+from .store import Holder, Stored
 
 MOST_LATE: Final = 2_000_000_000
 """ns after its time within which a message is activated while its partition serves."""
@@ -32,6 +32,7 @@ class Queue(Protocol):
     @property
     def partitions(self) -> Sequence[Partition]: ...
     def ring(self) -> None: ...
+    def pass_on(self, partition: Holder, messages: int) -> None: ...
 
 
 class Timetable:
@@ -74,6 +75,7 @@ class Timetable:
     def activate(self, stored: Stored) -> None:
         """Append the message as if it were enqueued now (SCH-4)."""
         stored.heir = stored.partition.activate(stored, self.clock.now)
+        self.queue.pass_on(stored.partition, 1)
 
     def resume(self) -> None:
         """The broker, or a partition, serves again: start the timers of what is stored."""

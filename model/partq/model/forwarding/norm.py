@@ -44,7 +44,10 @@ def set_aside(cfg: Config) -> str | None:
 
 @brings
 def parted(cfg: Config, entry: Entry, message: Message) -> Entry:
-    """What is set aside at once is about to come to the dead-letter queue."""
+    """What is set aside at once is about to come to the dead-letter queue. Of a time to live some may be over
+    when a message arrives: no source says from when on it runs then."""
+    if message.ttl is not None and isinstance(cfg.entity, Destination):
+        entry = entry._replace(life=(0, message.ttl))
     return entry._replace(status=PARTING) if set_aside(cfg) else entry
 
 

@@ -1,4 +1,4 @@
-"""Defects in forwarding: what becomes of keys (FWD-1), how far messages go (FWD-2), losses (RCV-2)."""
+"""Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1)."""
 
 from __future__ import annotations
 
@@ -68,3 +68,10 @@ def too_far_is_lost_before_another(self: Relay, partition: Partition, stored: St
         partition.complete(stored)
     else:
         Relay.pass_on(self, partition, stored)
+
+
+@defect("SCH-1", "next_of", profile="azure-standard")
+def scheduled_is_forwarded_at_once(self: Relay, partition: Partition) -> list[Stored]:
+    """A scheduled message is forwarded before its time."""
+    early = [stored for stored in partition.store.live() if stored.is_scheduled()]
+    return early[:1] or Relay.next_of(self, partition)

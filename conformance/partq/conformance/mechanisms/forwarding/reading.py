@@ -8,7 +8,8 @@ the queue is found empty in the end. What else is asked of a queue that forwards
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -17,6 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.oracle.roles import CANCELS, SCHEDULES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
@@ -26,7 +28,10 @@ from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
 from partq.model.profiles import MOST_HOPS, Destination, Entity
 from partq.model.state import Config
 
-_FOLLOWED: Final = frozenset({"send", "send_batch"})
+_DUE: Final = "due"
+"""The argument of an arrival that says from when on it may be."""
+
+_FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS})
 
 
 def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
@@ -39,7 +44,7 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
         raise Ambiguous("whether the queue behind the fourth hop has those dead letters is not known")
     if not isinstance(entity, Destination):
         return tuple(record for record in records if record.op != DRAINED)
-    return tuple(_with_arrivals(entity, records))
+    return tuple(_with_arrivals(entity, records, skew))
 
 
 def _not_followed(record: Record) -> str | None:
@@ -48,9 +53,6 @@ def _not_followed(record: Record) -> str | None:
         return "which partitions of a destination go down with one of the queue that forwards is not known"
     if record.is_env or op.link or is_destination(record.entity):
         return None
-    messages = record.args.get("messages", ())
-    if any(message.scheduled_at is not None or message.ttl is not None for message in messages):
-        return "forwarded messages that are scheduled, or have a time to live, are not modelled"
     if "txn" in record.args:
         return "transactions of queues that forward are not modelled"
     if record.lock_tokens or record.op in _FOLLOWED:
@@ -63,20 +65,21 @@ def _set_aside(record: Record) -> bool:
     return is_dead_letters(record.entity) and any(one.reason in (None, TOO_FAR) for one in record.messages)
 
 
-def _with_arrivals(entity: Destination, records: Records) -> Iterator[Record]:
+def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator[Record]:
     shown: dict[str, int] = {}
-    for record in records:
+    for record in filter(lambda record: is_destination(record.entity), records):
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
     emptied = _found_empty(entity, records)
     for record in records:
-        if "messages" not in record.args or is_destination(record.entity):
+        if is_destination(record.entity) or (record.op != CANCELS and "messages" not in record.args):
             yield _without_times(record)
-        elif record.outcome != Outcome.ERROR:
+        elif record.op != CANCELS and record.outcome != Outcome.ERROR:
             came = record.outcome == Outcome.OK and returned(record) < emptied
-            by = emptied - 1 if came else None
             for message in record.args["messages"]:
-                yield _arrival(record, message, shown.get(message.id, by))
+                stays = message.ttl is None and message.scheduled_at is None
+                by = emptied - 1 if came and stays else None
+                yield _arrival(record, message, shown.get(message.id, by), skew)
 
 
 def _found_empty(entity: Destination, records: Records) -> int:
@@ -99,12 +102,33 @@ def _without_times(record: Record) -> Record:
     return structs.replace(record, messages=messages) if messages else record
 
 
-def _arrival(send: Record, message: Message, by: int | None) -> Record:
-    """The message's arrival after that send, if it was sent: certainly by that time, or perhaps."""
+def _arrival(send: Record, message: Message, by: int | None, skew: int) -> Record:
+    """The message's arrival after that send, and not before its time if it was scheduled, if it was sent:
+    certainly by that time, or perhaps."""
     outcome = Outcome.UNKNOWN if by is None else Outcome.OK
-    ret = None if by is None else max(send.call, by)
-    args = {"messages": (message,)}
-    return structs.replace(send, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None)
+    args: dict[str, Any] = {"messages": (replace(message, scheduled_at=None),)}
+    call = send.call
+    if message.scheduled_at is not None and message.scheduled_at - skew > call:
+        call = args[_DUE] = message.scheduled_at - skew
+    ret = None if by is None else max(call, by)
+    return structs.replace(
+        send, call=call, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None, messages=()
+    )
+
+
+def _wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
+    """What cannot have been forwarded yet, and what is lost for certain."""
+    return _too_early(cfg, records) or _lost(cfg, records)
+
+
+def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
+    """Where a message is shown that was scheduled, and cannot have been forwarded yet."""
+    due = {m.id: r.args[_DUE] for r in records if _DUE in r.args for m in r.args["messages"]}
+    early = ((r, one) for r in records for one in r.messages if due and cfg.forbids("SCH-1"))
+    for record, one in early:
+        if returned(record) < due.get(as_active(one.id), 0):
+            return "SCH-1", record.i, f"{one.id!r} was forwarded before its time"
+    return None
 
 
 def _lost(cfg: Config, records: Records) -> tuple[str, int, str] | None:
@@ -127,7 +151,7 @@ USE: Final = Use(
     alone=True,
     whole=True,
     tells_apart=_told_apart,
-    wrong=_lost,
+    wrong=_wrong,
 )
 
 
