@@ -27,8 +27,8 @@ from partq.conformance.verdict import (
 )
 from partq.model.requirements import Requirement, catalogue
 
-from .html import environment, static
-from .signs import SEALS, SIGNS, Sign, shares, sign_of
+from .html import filled, static
+from .signs import SEALS, Sign, shares, sign_of
 from .text import compact
 
 _SHOWN_CAUSES: Final = 5
@@ -164,17 +164,13 @@ class ComparisonView:
 
 def render(comparison: Comparison, version: str) -> str:
     """The page. Equal comparisons give equal text."""
-    return (
-        environment()
-        .get_template("comparison.html.j2")
-        .render(
-            page=comparison_view(comparison, version),
-            signs=tuple(SIGNS.values()),
-            style=Markup(static("report.css") + static("comparison.css")),
-            shown=_SHOWN_CAUSES,
-            shares=shares,
-            seen_in=lambda finding: some([*map(str, finding.witness)], _WITNESSES),
-        )
+    return filled(
+        "comparison.html.j2",
+        page=comparison_view(comparison, version),
+        style=Markup(static("report.css") + static("comparison.css")),
+        shown=_SHOWN_CAUSES,
+        shares=shares,
+        seen_in=lambda finding: some([*map(str, finding.witness)], _WITNESSES),
     )
 
 

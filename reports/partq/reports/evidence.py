@@ -25,7 +25,7 @@ from .plots import Bar, histogram_svg
 from .sequence import sequence_svg
 from .text import compact, count, shortened
 from .timescale import elapsed, passes
-from .wording import SENDS, describe, locks_of
+from .wording import SENDS, label, locks_of, note
 
 T = TypeVar("T", str, tuple[str, str])
 L = TypeVar("L")
@@ -204,9 +204,8 @@ def _records(example: Example) -> Iterator[RecordView]:
     locks = locks_of(every)
     times = elapsed([record.call - every[0].call for record in every])
     for position, record in _around(every, witness):
-        yield RecordView(
-            record.i, times[position], record.proc, *describe(record, locks), record.i in witness
-        )
+        said = label(record, locks), note(record)
+        yield RecordView(record.i, times[position], record.proc, *said, record.i in witness)
 
 
 def _contrast(example: Example) -> Contrast | None:

@@ -26,18 +26,19 @@ def render(material: Material) -> str:
     """The page. Equal material gives equal text."""
     style, script = static("report.css"), static("report.js")
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
-    return (
-        environment()
-        .get_template("report.html.j2")
-        .render(
-            report=report_view(material),
-            signs=tuple(SIGNS.values()),
-            shown=SHOWN_FINDINGS,
-            style=Markup(style),
-            script=Markup(script),
-            script_hash=f"sha256-{digest}",
-        )
+    return filled(
+        "report.html.j2",
+        report=report_view(material),
+        shown=SHOWN_FINDINGS,
+        style=Markup(style),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
     )
+
+
+def filled(template: str, **values: object) -> str:
+    """The page that this template makes of these values, and of the signs that every page explains."""
+    return environment().get_template(template).render(signs=tuple(SIGNS.values()), **values)
 
 
 def static(name: str) -> str:

@@ -27,13 +27,8 @@ def locks_in(args: Mapping[str, Any]) -> Iterator[str]:
         yield args["lock"]
 
 
-def describe(record: Record, locks: Mapping[str, Delivery]) -> tuple[str, str]:
-    """A record in words: what was done, and how it ended. ``locks`` as from `locks_of`."""
-    return label(record, locks), note(record)
-
-
 def label(record: Record, locks: Mapping[str, Delivery]) -> str:
-    """The operation and what it is about, in few words."""
+    """The operation and what it is about, in few words. ``locks`` as from `locks_of`."""
     if record.op in _PARTITION_EVENTS:
         return f"partition {record.args.get('partition')} {_PARTITION_EVENTS[record.op]}"
     args, words = record.args, [record.op.replace("_", " ")]
