@@ -3,12 +3,12 @@ mutant."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Final
 
 import typer
@@ -142,7 +142,8 @@ def _facts(requirement: Requirement) -> dict[str, list[str]]:
             if requirement.id in one.requirements
         ],
         f"mechanism {requirement.mechanism}": list(files_of(requirement.mechanism)),
-        "clauses": [_at(_clause(name)) for name in clauses.of(requirement.id)] or ["none"],
+        "clauses": [_at(resolve_name(f"partq.model.{name}")) for name in clauses.of(requirement.id)]
+        or ["none"],
         "deviations": sorted(
             map(_at, departures.of(requirement.id)), key=lambda place: (own not in place, place)
         ),
@@ -180,13 +181,6 @@ def _sources(requirement: Requirement) -> Iterator[str]:
         if ground := grounds_of(family.name).get(requirement.id):
             yield f"for {family.name}: {ground.page}, {ground.says}"
             yield family.pages[ground.page]
-
-
-def _clause(name: str) -> Callable[..., object]:
-    """The function of a clause such as ``routing.norm._kinds``."""
-    module, _, function = name.rpartition(".")
-    clause: Callable[..., object] = getattr(importlib.import_module(f"partq.model.{module}"), function)
-    return clause
 
 
 def _at(function: Callable[..., object]) -> str:

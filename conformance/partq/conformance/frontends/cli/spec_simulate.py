@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -83,16 +83,12 @@ def _is_there(out: Path, order: behaviours.Order) -> bool:
     for name, meta in zip(order.names, order.origins, strict=True):
         file = out / f"{name}{SUFFIX}"
         there.append(file.exists())
-        if there[-1] and _meta(file) != meta:
-            fail(f"{file} was made with other options: give another folder")
+        try:
+            if there[-1] and read_file(file).meta != meta:
+                fail(f"{file} was made with other options: give another folder")
+        except InvalidTrace as error:
+            fail(f"{file}: {error}")
     return all(there)
-
-
-def _meta(file: Path) -> Mapping[str, Any]:
-    try:
-        return read_file(file).meta
-    except InvalidTrace as error:
-        fail(f"{file}: {error}")
 
 
 def _made(out: Path, order: behaviours.Order) -> str:
