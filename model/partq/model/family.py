@@ -40,8 +40,8 @@ class Entity:
     ``requires_session`` every message belongs to a session, which a client has to accept (SES).
     ``max_message_size``: the most bytes of a message, and of a batch (ENT-7); None: as usual.
     ``subscriptions``: (name, rule) of each; an entity that has some is a topic (TOPIC-1). A rule is "true",
-    "false", "FIELD=VALUE" with one of `CORRELATED`, or "sql:FILTER" (`filters`). A subscription's settings
-    have itself alone.
+    "false", "FIELD=VALUE" with one of `CORRELATED` or "prop.NAME", or "sql:FILTER" (`filters`). A
+    subscription has in its own settings itself alone.
     ``forward_to``: the queues through which all goes that is sent to it, in order; the last keeps it (FWD).
     "NAME:1" has a single partition, or is not partitioned; any other has as many as the first.
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
@@ -168,6 +168,9 @@ ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {
 CORRELATED: Final = ("id", "session_id", "partition_key")
 """The fields of a message that a subscription's rule may ask for."""
 
+PROPERTY: Final = "prop."
+"""What the name of a user property has before it where a rule asks for one."""
+
 DEFAULT_RULE: Final = "$Default"
 """The name of the rule that a subscription has at first."""
 
@@ -175,14 +178,14 @@ _SINGLE: Final = ":1"
 """What tells of a queue in ``forward_to`` that it has a single partition."""
 
 _NAME: Final = re.compile(r"[^/\s]+")
-RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)})=.+|{SQL}.+", re.DOTALL)
+RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)}|prop\.[^=]+)=.+|{SQL}.+", re.DOTALL)
 """What a subscription's rule may be."""
 
 
 def rule_problem(rule: str) -> str | None:
     """Why it is no rule that is known; None: it is one."""
     if not RULE.fullmatch(rule):
-        known = f"true, false, FIELD=VALUE (of {', '.join(CORRELATED)}), {SQL}FILTER"
+        known = f"true, false, FIELD=VALUE (of {', '.join(CORRELATED)}, {PROPERTY}NAME), {SQL}FILTER"
         return f"is not known: {rule!r}; known: {known}"
     if rule.startswith(SQL):
         try:

@@ -22,6 +22,7 @@ from .family import ENTITY_BOUNDS as ENTITY_BOUNDS
 from .family import ENTITY_FLAGS as ENTITY_FLAGS
 from .family import LIMITS as LIMITS
 from .family import MOST_HOPS as MOST_HOPS
+from .family import PROPERTY as PROPERTY
 from .family import RECEIVE_TIMEOUT as RECEIVE_TIMEOUT
 from .family import RULE as RULE
 from .family import SECOND as SECOND

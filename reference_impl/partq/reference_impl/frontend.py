@@ -293,6 +293,9 @@ class FrontEnd(Managing, Ruling):
         if taken(broker.free.commit_settled, random):
             txn.drop_completed()
         txn.cancels = broker.timetable.still_cancelled(txn.cancels)
+        if broker.copies is not None and txn.partition is not None:
+            broker.accept(txn.partition, txn.sends, since)
+            return
         broker.stamp(txn.partition, len(txn.sends), since)
         txn.commit(self.clock.now, lags)
         if lags:

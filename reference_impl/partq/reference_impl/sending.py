@@ -53,7 +53,8 @@ class Sending:
         if txn is None:
             yield from self.store(send)
         else:
-            self.broker.check_queue("a topic takes no messages in transactions")
+            if self.broker.copies is None:
+                self.broker.check_queue("what is forwarded is sent in no transaction")
             transaction = self.transaction(txn)
             send = send._replace(txn=transaction)
             yield from self.in_transaction(transaction, self.enlist(transaction, send))
@@ -206,7 +207,7 @@ class Sending:
             txn.key = key
         if any(isinstance(content, Ticket) for content in contents):
             txn.number(self.clock.now)
-        if txn.numbers_early:
+        if txn.numbers_early and self.broker.copies is None:
             self.broker.stamp(partition, len(contents), send.since)
             txn.reserve(contents, self.clock.now)
         else:

@@ -51,7 +51,9 @@ class Copies(Conditions):
         return rule == "true" if not asks else self.value(content, field) == value
 
     def value(self, content: Content, field: str) -> str | None:
-        """The message's value of the field that a rule asks for."""
+        """The message's value of the field, or user property, that a rule asks for."""
+        if field.startswith("prop."):
+            return dict(content.properties).get(field.removeprefix("prop."))
         found: str | None = id_of(content) if field == "id" else getattr(content, field)
         return found
 

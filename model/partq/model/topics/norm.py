@@ -15,7 +15,7 @@ from ..clauses import clause, point
 from ..filters import SQL, TRUE, parsed
 from ..messages import Delivery, Message, message_id
 from ..operations import ERRORS
-from ..profiles import DEFAULT_RULE
+from ..profiles import DEFAULT_RULE, PROPERTY
 from ..sequencing.entering import Kept, screens
 from ..sequencing.norm import burn
 from ..state import Config, State
@@ -81,11 +81,20 @@ def _matches(rule: str, message: Message) -> Verdicts:
     name, asks, value = rule.partition("=")
     if not asks:
         return frozenset({rule == "true"})
+    if name.startswith(PROPERTY):
+        return _has(message, name.removeprefix(PROPERTY), value)
     if name == "id":
         return _equal(None if message.without_id else message_id(message.id), value)
     if name == "partition_key" and message.partition_key is None and message.session_id is not None:
         return _equal(message.session_id, value) | {False}  # a key of its own it has not
     return _equal(getattr(message, name), value)
+
+
+def _has(message: Message, name: str, value: str) -> Verdicts:
+    """Whether the message has the user property. Whether case of its name matters no source settles."""
+    alike = [(own == name, text) for own, text in message.properties if own.casefold() == name.casefold()]
+    either = frozenset[bool]().union(*(_equal(text, value) for _, text in alike))
+    return either if alike and all(same for same, _ in alike) else either | {False}
 
 
 def _equal(own: str | None, value: str) -> Verdicts:

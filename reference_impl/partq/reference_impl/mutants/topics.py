@@ -14,7 +14,8 @@ from ..network import Connection
 from ..settling import Settlement
 from ..store import Content, Stored
 from ..topics import Copies
-from .forms import answering, before, then
+from .families import changed
+from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
 Shares = Iterator[tuple[str, Sequence[Content]]]
@@ -91,6 +92,13 @@ class FirstMessageMissesTheLast(Copies):
             return taken
         self.begun = True
         return taken[1:]
+
+
+@defect("TOPIC-1", "carry_out", amid, profile="azure-flat")
+def commit_reaches_the_first(self: FrontEnd) -> Frame:
+    """What a transaction sends is copied to the first subscription alone."""
+    queues = dict([*self.broker.subscriptions.items()][:1])
+    return changed(self.broker.copies, **({} if self.broker.copies is None else {"queues": queues}))
 
 
 @defect("TOPIC-1", "negation", profile="azure-standard")

@@ -28,6 +28,8 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
     if doubts := next(filter(None, (_doubts(rule) for _, rule in entity.subscriptions)), None):
         raise Ambiguous(doubts)
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
+    if _changed_within(records):
+        raise Ambiguous("which rules count, those at a send in a transaction or at its commit, is not known")
     for record in records:
         if why := _not_followed(record):
             raise Ambiguous(why)
@@ -37,12 +39,19 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
     return records
 
 
+def _changed_within(records: Records) -> bool:
+    """Whether rules may have changed after something was sent in a transaction."""
+    first = min((r.call for r in records if "txn" in r.args and "messages" in r.args), default=None)
+    changes = (r for r in records if "rule" in r.args and "txn" not in r.args and r.outcome != Outcome.ERROR)
+    return first is not None and any(r.ret is None or r.ret >= first for r in changes)
+
+
 def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
     if op.fault and "partition" in op.args:
         return "which partitions of a subscription go down with one of its topic is not known"
-    if "txn" in record.args and (record.lock_tokens or "messages" in record.args):
-        return "transactions of topics are not modelled"
+    if "txn" in record.args and record.lock_tokens:
+        return "transactions that settle copies are not modelled"
     if "rule" in record.args and (why := _unknown_rule(record)):
         return why
     if any(message.scheduled_at is not None for message in record.args.get("messages", ())):
