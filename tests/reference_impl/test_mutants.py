@@ -158,6 +158,7 @@ NOT_YET = {
     "said-to-be-worn-out",
     "too-far-is-lost-before-another",
     "scheduled-is-forwarded-at-once",
+    "outage-loses-what-was-to-be-forwarded",
     "cancels-before-commit",
     "dead-lettered-one-delivery-early",
     "dead-letter-stays-too",

@@ -58,9 +58,9 @@ class Faults:
         self.broker.ring()
 
     def beneath(self, partition: Partition) -> Iterator[tuple[Faults, Partition]]:
-        """Of each subscription its faults, and its partition at that place."""
+        """Of each subscription its faults, and its partition at that place. Queues of a chain fail apart."""
         place = self.broker.partitions.index(partition)
-        for queue in self.broker.subscriptions.values():
+        for queue in self.broker.subscriptions.values() if self.broker.relay is None else ():
             yield queue.faults, queue.partitions[place]
 
     def set_up(self, partition: Partition, up: bool) -> None:

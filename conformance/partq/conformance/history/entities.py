@@ -137,6 +137,8 @@ class ByEntity:
         for place, (record, entity) in enumerate(zip(history.records, own, strict=True)):
             self._places.setdefault(entity, []).append(place)
             shares = [*partners.get(entity, ())] if record.op in _SHARED else []
+            if "partition" in OPS[record.op].args:  # of one queue of a chain alone
+                shares = [one for one in shares if is_destination(one) == is_destination(entity)]
             if record.op in _OF_TRANSACTIONS and entity:
                 shares += self.across.get(record.args["txn"], ())
             for other in {*shares} - {entity}:

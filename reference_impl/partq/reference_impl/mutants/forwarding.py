@@ -75,3 +75,11 @@ def scheduled_is_forwarded_at_once(self: Relay, partition: Partition) -> list[St
     """A scheduled message is forwarded before its time."""
     early = [stored for stored in partition.store.live() if stored.is_scheduled()]
     return early[:1] or Relay.next_of(self, partition)
+
+
+@defect("RCV-2", "resume", profile="azure-standard")
+def outage_loses_what_was_to_be_forwarded(self: Relay) -> None:
+    """What waits to be forwarded when a partition, or the broker, serves again is gone."""
+    for partition in self.queue.partitions:
+        for stored in partition.take(partition.waiting()):
+            partition.complete(stored)

@@ -5,19 +5,37 @@ from __future__ import annotations
 
 from typing import Final
 
+from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import PARTITIONED, message
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTERS, FORWARDS_TO, TOPICS
+from partq.model.operations import DEAD_LETTERS, ENV, FORWARDS_TO, TOPICS
+from partq.model.profiles import SECOND
+
+
+def _held_up(draft: Draft) -> None:
+    """A partition of the first queue is down, while messages are sent."""
+    index = draft.source.below(draft.entity.partitions)
+    draft.add(ENV, "partition_down", index=index)
+    phrases.send_some(draft, 1, 4)
+    if draft.chance(2):
+        draft.add(ENV, "advance", by=SECOND)
+    draft.add(ENV, "partition_up", index=index)
+
+
+PHRASES: Final[Phrases] = {"held_up": _held_up}
+"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "forwarding",
     rule="FWD-1",
     weights=weighed(
         "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
-        "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2, later 2, cancel 1, mortal 3"
+        "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2, held_up 3, later 2, cancel 1, "
+        "mortal 3"
     ),
     choices={"forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde"))},
     needs=TOPICS,

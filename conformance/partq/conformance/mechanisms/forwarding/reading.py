@@ -18,7 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import CANCELS, SCHEDULES
+from partq.conformance.oracle.roles import CANCELS, DOWN, OUTAGES, SCHEDULES, UP
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
@@ -49,8 +49,8 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
 
 def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
-    if op.fault and "partition" in op.args:
-        return "which partitions of a destination go down with one of the queue that forwards is not known"
+    if op.fault and "partition" in op.args and (not record.entity or is_destination(record.entity)):
+        return "whose partition it is, of the queue that forwards or of one that it forwards to, is not known"
     if record.is_env or op.link or is_destination(record.entity):
         return None
     if "txn" in record.args:
@@ -71,7 +71,7 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
     emptied = _found_empty(entity, records)
-    for record in records:
+    for record in (record for record in records if record.op not in OUTAGES):
         if is_destination(record.entity) or (record.op != CANCELS and "messages" not in record.args):
             yield _without_times(record)
         elif record.op != CANCELS and record.outcome != Outcome.ERROR:
@@ -92,8 +92,15 @@ def _found_empty(entity: Destination, records: Records) -> int:
             one.reason == TOO_FAR for r in records if is_dead_letters(r.entity) for one in r.messages
         )
     aside = bool(entity.forward_to)
-    ends = (r.call for r in records if r.op == DRAINED and is_dead_letters(r.entity) == aside)
-    return max(ends, default=-1) if found else -1
+    ends, down = [-1], set[int]()
+    for record in records if found else ():
+        if record.op == DOWN:
+            down.add(record.args["partition"])
+        elif record.op == UP and record.outcome == Outcome.OK:
+            down.discard(record.args["partition"])
+        elif record.op == DRAINED and is_dead_letters(record.entity) == aside and not down:
+            ends.append(record.call)
+    return ends[-1]
 
 
 def _without_times(record: Record) -> Record:
