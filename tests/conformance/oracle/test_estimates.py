@@ -120,3 +120,15 @@ def test_a_dead_letter_comes_to_its_queue_just_before_it_is_shown_there() -> Non
     }
     assert at["peek", "dead_letter"] < at["bury", ""] < at["receive", "dead_letter"]
     assert judge(history(text, "azure-standard"), nodes=60).status is Judged.ACCEPTED
+
+
+def test_what_a_peek_leaves_out_is_on_its_way_to_the_dead_letter_queue() -> None:
+    sends = "\n".join(f"p send a{n} key=k{n}\np send b{n} key=k{n}" for n in range(6))
+    taken = "\n".join(f"c receive 1 -> a{n}#{n}.1 lock=l{n}" for n in range(6))
+    peeks = "\n".join(f"d peek 1 from={n}.1 -> b{n}#{n}.2" for n in range(6))
+    dead = "\n".join(f"d receive 1 dead delete -> a{n}#{n}.1" for n in range(6))
+    text = f"{sends}\n{taken}\nenv advance 60s\n{peeks}\n{dead}"
+
+    found = judge(history(text, "azure-standard", max_delivery_count=1), nodes=100)
+
+    assert found.status is Judged.ACCEPTED

@@ -164,11 +164,14 @@ def outlived(state: State, entry: Entry, reach: int) -> bool:
 
 
 def goings(state: State, entry: Entry, reach: int) -> list[Entry | None]:
-    """What there may be of a message that a client does not find: nothing; or, where its time to live ended,
-    it is as it was, since it goes at any time. Empty where the client has to find it."""
+    """What there may be of a message that a client does not find: it is on its way to the dead-letter queue,
+    or nothing; or, where its time to live ended, it is as it was, since it goes at any time. Empty where the
+    client has to find it."""
     if outlived(state, entry, reach):
         return [entry]
-    return [None] if may_be_gone(state, entry, reach) else []
+    if not may_be_gone(state, entry, reach):
+        return []
+    return [*dict.fromkeys((parting(state, entry, state.cfg.limit + 1), None))]
 
 
 @point("SCH-1")
