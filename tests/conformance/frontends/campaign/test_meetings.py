@@ -68,16 +68,14 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "management": ("p get", {}),
     "namespaces": (f"p {CREATE}", {}),
     "transaction": ("p begin t\np send m1 txn=t", {}),
-    "scheduling": ("p send m1 at=9s", {}),
     "sent twice": ("p send m1", {"duplicate_detection": True}),
     "sessions": ("p send m1", {"requires_session": True}),
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
-FORWARDED = {**DECLINED, "expiry": ("p send m1 ttl=9s", {})}
-TOPICS = {**DECLINED, "forwarding": ("p send m1", FORWARDS)}
+TOPICS = {**DECLINED, "forwarding": ("p send m1", FORWARDS), "scheduling": ("p send m1 at=9s", {})}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},
-    **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in FORWARDED.items()},
+    **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in DECLINED.items()},
 }
 
 

@@ -61,23 +61,19 @@ _ALONE: Final = "settings that are not modelled together"
 _ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
 _TOGETHER: Final = "transactions of topics and of queues that forward are not modelled"
 _IDS: Final = "duplicates are not modelled in topics, or where messages are forwarded"
-_TIMED: Final = "messages of topics and of queues that forward are not modelled where they are scheduled"
-
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **dict.fromkeys(("capacity", "forwarding", "sessions"), _ALONE),
         **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
         "transaction": _TOGETHER,
         SENT_TWICE: _IDS,
-        "scheduling": _TIMED,
+        "scheduling": "scheduled messages of topics are not modelled",
     },
     "forwarding": {
         **dict.fromkeys(("capacity", "sessions"), _ALONE),
         **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
         "transaction": _TOGETHER,
         SENT_TWICE: _IDS,
-        "scheduling": _TIMED,
-        "expiry": "forwarded messages with a time to live are not modelled",
     },
 }
 """What the judge declines, and why: no programs bring these pairs together."""
