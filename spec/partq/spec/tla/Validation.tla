@@ -847,9 +847,14 @@ Answered1 ==
          THEN Struck1 /\ UNCHANGED << text, counter, home, flowVars, ghostVars >>
     ELSE Answered /\ UNCHANGED sessionVars
 
+\* Whether a transaction that settles nothing, and is asked for nothing any more, is open
+\* after a refusal makes no difference.
+IsOver == (E.final /\ E.error # "" /\ TraceSettling = {}) => ~(Open /\ txn'.state = "open")
+
 Follow ==
     /\ E.txn \notin DOMAIN others
-    /\ Answered1 /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
+    /\ Answered1 /\ (E.op \in { "commit refused", "rollback refused" } => IsOver)
+    /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
     /\ others' = IF E.op = "begin" THEN [ t \in OpenOnes |-> RecordOf(t) ] ELSE OthersAfter(E.op)
 
 (***************************************************************************)

@@ -223,7 +223,7 @@ def _step(step: Step) -> Text:
             "error": step.error, "max": step.max,
             "first": step.first, "passing": step.passing, "free": step.free, "unknown": step.unknown,
             "keyless": step.keyless, "cached": frozenset(step.cached),
-            "late": frozenset(step.late), "head": step.head,
+            "late": frozenset(step.late), "final": step.final, "head": step.head,
             "then": step.then, "prior": step.prior,
         }
     )  # fmt: skip

@@ -33,7 +33,7 @@ class Step:
     of its operation. ``passing``: it was refused in passing; ``free``: which needs no other excuse.
     ``unknown``: it names a lock that no client was given. ``keyless``: a send that any partition takes.
     ``cached``: at the start of an outage, what front ends hand out in its course. ``late``: the transactions
-    that may have lasted for their time.
+    that may have lasted for their time. ``final``: certainly the last one of its transaction.
 
     ``head``: the first step of the same instant, ``then``: the next one, ``prior``: what has to be done
     before; 0 where there is none. ``optional``: it may have happened, and at any time after its ``call``."""
@@ -58,6 +58,7 @@ class Step:
     keyless: bool = False
     cached: Collection[int] = ()
     late: Collection[str] = ()
+    final: bool = False
     head: int = 0
     then: int = 0
     prior: int = 0

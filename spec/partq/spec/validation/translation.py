@@ -38,6 +38,7 @@ class _Translation(Building):
         for one in self.operations:
             self._add(one)
         self._note_cached()
+        self._note_ends()
         self._rename_clients()
         places = self.places
         return Trace(
@@ -114,6 +115,15 @@ class _Translation(Building):
                     if s.op in ("receive", "delete") and s.shows and s.ret >= step.call and s.call <= end
                     and self.places.part(s.ms[0]) == step.part
                 }  # fmt: skip
+
+    def _note_ends(self) -> None:
+        """The steps that are certainly the last of their transactions."""
+        inside: dict[str, list[Step]] = {}
+        for step in self.steps:
+            inside.setdefault(step.txn, []).append(step)
+        for txn, steps in inside.items():
+            last = max(steps, key=lambda step: step.call)
+            last.final = bool(txn) and all(step.ret < last.call for step in steps if step is not last)
 
     def _rename_clients(self) -> None:
         """Give clients names that are TLA+ names."""
