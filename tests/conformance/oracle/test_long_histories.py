@@ -10,7 +10,7 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle import long_histories
-from partq.conformance.oracle.cuts import LEFT_OPEN, Cuts, lateness, spared
+from partq.conformance.oracle.cuts import LEFT_OPEN, Cuts
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.long_histories import judge_any
 from partq.conformance.verdict import Status
@@ -106,11 +106,19 @@ def test_no_excerpt_of_a_lawful_history_is_rejected(profile: str) -> None:
     broker = Reference(profile)
     for trace in range(4):
         lawful = run(broker, generate(profile, trace_seed(18, trace), length=30, lacks=broker.lacks()))
-        cuts = Cuts(lawful)
-        for ids in cuts.sets():
-            excerpt = cuts.of(ids)
-            said = judge(excerpt, late=lateness(lawful), waived=spared(lawful), nodes=20 * len(excerpt) + 100)
-            assert said.status is not Judged.REJECTED, (trace, sorted(ids), said.reason)
+        for cuts in long_histories.by_entity(lawful):
+            for ids in cuts.sets():
+                said = long_histories.rejection_of(cuts.of(ids), lawful)
+                assert said.status is not Judged.REJECTED, (trace, sorted(ids), said.reason)
+
+
+def test_an_entity_with_sessions_is_not_cut() -> None:
+    """A receive in a session is of no message that an excerpt is about, when its accept is left out."""
+    text = "p send m1 session=a\nq accept_session a\nq receive_session a 1 -> m1#1.1 lock=l count=0"
+    with_sessions = history(text, requires_session=True)
+    assert not list(long_histories.by_entity(with_sessions))
+    assert judge(Cuts(with_sessions).of(frozenset({"m1"}))).status is Judged.REJECTED
+    assert len(list(long_histories.by_entity(history("p send m1 session=a")))) == 1
 
 
 def test_an_excerpt_holds_a_transaction_as_a_whole() -> None:

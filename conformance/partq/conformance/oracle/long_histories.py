@@ -104,7 +104,7 @@ def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[Hist
     found: list[History] = []
     judged, visited, total, decided = 0, 0, 0, set[Ids]()
     txns, messages = list[Ids](), list[Ids]()
-    for cuts in _by_entity(history):
+    for cuts in by_entity(history):
         sets = list(cuts.sets())
         total += len(sets)
         txns += [ids for ids in cuts.txns.values() if ids]
@@ -131,7 +131,8 @@ def _excerpts(history: History, first: Judgement, tell: Tell) -> tuple[list[Hist
     return found, coverage, visited
 
 
-def _by_entity(history: History) -> Iterator[Cuts]:
+def by_entity(history: History) -> Iterator[Cuts]:
+    """What is cut into excerpts: of each entity that has some."""
     everything = ByEntity(history)
     for name in everything.components:
         entity = entity_of(history.header, name)
