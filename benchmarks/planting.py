@@ -17,11 +17,11 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.history import History, Record
+from partq.model.configuration import COUNTER_BITS
 from partq.model.delivery.norm import DELETE
 from partq.model.messages import Delivery, Message, effective_key
 from partq.model.operations import Outcome
 from partq.model.profiles import SECOND, profile
-from partq.model.state import COUNTER_BITS
 
 Place = tuple[int, int]
 """A record, and which of its messages."""

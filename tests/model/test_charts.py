@@ -6,7 +6,7 @@ import networkx as nx
 import pytest
 
 from partq.model.charts import NoChart, chart, dot, graphml, subjects
-from partq.model.state import STATUSES
+from partq.model.statuses import STATUSES
 
 
 def test_a_settled_message_is_gone_or_back() -> None:

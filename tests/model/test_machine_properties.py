@@ -16,7 +16,8 @@ from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 from partq.model.requirements import catalogue
 from partq.model.scope import Scope
-from partq.model.state import LAGGING, RESERVED, Entry, entries
+from partq.model.state import Entry, entries
+from partq.model.statuses import LAGGING, RESERVED
 
 Step = tuple[State, Action, Answer, State]
 

@@ -23,10 +23,10 @@ from acts import (
 )
 
 from partq.model.actions import Action
+from partq.model.configuration import InvalidScope
 from partq.model.machine import State, initial, steps
 from partq.model.messages import Message
 from partq.model.profiles import SECOND, Entity
-from partq.model.state import InvalidScope
 
 INVALID = "error invalid_operation"
 UNAVAILABLE = "error internal|timeout|unavailable"

@@ -9,10 +9,10 @@ import pytest
 from acts import D, abandon, complete, down, msg, queued, receive, seen, send, up
 
 from partq.model.actions import STORE, Action, Answer, Observed
+from partq.model.configuration import NARROWLY
 from partq.model.machine import State, explain, initial, internal, steps
 from partq.model.messages import Delivery
 from partq.model.profiles import SECOND, Entity
-from partq.model.state import NARROWLY
 
 Step = tuple[Action, Observed]
 P, Q = 5 << 48, 9 << 48

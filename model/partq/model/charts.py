@@ -17,7 +17,8 @@ from .delivery.norm import DELETE
 from .offers import Drawn
 from .profiles import PROFILES, profile
 from .scope import OFFERS, Node, Scope
-from .state import LOCKED, STATUSES, Entry
+from .state import Entry
+from .statuses import LOCKED, STATUSES
 
 _USUAL: Final = {
     "delivery": Drawn("azure-premium", ("receive", "delete", "prefetch")),

@@ -131,7 +131,7 @@ _in_force: Final[dict[tuple[str, frozenset[str], tuple[bool, ...]], Mapping[Norm
 
 
 def in_force(cfg: Any) -> Mapping[Norm, Norm]:
-    """The points with departures in this configuration (`state.Config`), and what to call instead."""
+    """The points with departures in this configuration (`configuration.Config`), and what to call instead."""
     load()
     if isinstance(cfg.waived, Consulted):
         return _put_together(cfg, cfg.waived.spared, cfg.waived)

@@ -21,7 +21,8 @@ from .actions import Action, Answer
 from .machine import steps
 from .profiles import PROFILES, profile
 from .scope import OPERATIONS, USUAL, Node, Scope
-from .state import STATUSES, Entry
+from .state import Entry
+from .statuses import STATUSES
 
 
 class TooLarge(RuntimeError):

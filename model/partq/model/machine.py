@@ -71,11 +71,12 @@ from typing import Any, Final, TypeVar
 from . import mechanisms
 from .actions import GONE, NOWHERE, OK, Action, Answer, Observed, agrees, failure
 from .admission import norm as requests
+from .configuration import Config, InvalidScope
 from .departures import load
 from .edits import with_client
 from .operations import OPS
 from .routing import norm as routing
-from .state import Config, InvalidScope, State, client, initial, range_of
+from .state import State, client, initial, range_of
 
 __all__ = [
     "Action",

@@ -19,7 +19,8 @@ from .offers import Actions, Group, Offer
 from .operations import Outcome
 from .profiles import Entity, profile
 from .settling.norm import moves_in
-from .state import LOCKED, State, choices
+from .state import State, choices
+from .statuses import LOCKED
 
 OFFERS: Final[dict[str, Offer]] = {
     name: module.OFFER for name, module in mechanisms.parts(__package__, "offer").items()

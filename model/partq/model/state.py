@@ -9,111 +9,15 @@ Times are ns of one clock, `State.now`. A deadline is a pair (lo, hi): not befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from . import messages
-from .departures import in_force
-from .messages import KeyRule
-from .profiles import Destination, Entity, Profile, profile, requirements_of
-
-FOREVER: Final = 2**63
-"""Later than any time."""
-
-COUNTER_BITS: Final = 48
-"""Of a partitioned entity's sequence number these are the counter, those above name the partition (SEQ-2)."""
-
-NARROWLY: Final = "narrowly"
-"""Selects the narrow relaxed form of a requirement that has two (`WIDE`)."""
-
-WIDE: Final = frozenset(
-    {"KEY-8", "ROUTE-1", "ROUTE-7", "SEQ-5", "RCV-9", "PEEK-6", "PEEK-7", "REB-7", "TXN-5"}
-)
-"""The requirements with a wide and a narrow relaxed form."""
-
-RESERVED: Final = 0
-"""Sent in a transaction that is not committed, and numbered already: nobody sees it."""
-LAGGING: Final = 1
-"""Committed, and not yet visible (TXN-5)."""
-FRESH: Final = 2
-"""To be delivered in the order of numbers. With flows also what came back from a lost flow (REB-3)."""
-CACHED: Final = 3
-"""Never delivered, but locked by a front end that fetched it (RCV-5): `Entry.lock` says until when."""
-LOCKED: Final = 4
-"""Locked for a client."""
-BACK: Final = 5
-"""A lock on it ended; the order of its redelivery is free (RCV-3)."""
-SCHEDULED: Final = 6
-"""To be activated, from `Entry.due` on (SCH)."""
-WITHDRAWN: Final = 7
-"""Scheduled, and cancelled: when it was due already it may be gone, or still be activated (SCH-5); otherwise
-its number alone is remembered (due never)."""
-OVERDUE: Final = 8
-"""Its time had come when it was sent: it is about to be activated, and `Entry.number` is -1 until then."""
-PARTING: Final = 10
-"""Dead-lettered, and not yet in the dead-letter queue."""
-
-UNCOUNTED: Final = -(2**62)
-"""`Entry.tries` where no rule binds the count: in the dead-letter queue."""
-
-
-DEFERRED: Final = 9
-"""Set aside by its holder, to be received by its number alone (RCV-10)."""
-
-
-class Status(NamedTuple):
-    """What the status of a message means to every mechanism. ``visible``: a peek may show it; ``certain``:
-    and has to. ``struck``: a fault may have ended a lock of it that nobody has seen. ``kept``: it is still
-    there when the entity is found empty; ``vanishes``: it may be gone by then, whatever came before.
-    ``loose``: no lock holds it, and a new one may. ``label``: as what a peek shows it, if not as active."""
-
-    name: str
-    visible: bool = True
-    certain: bool = True
-    struck: bool = True
-    kept: bool = False
-    vanishes: bool = False
-    loose: bool = False
-    label: str = ""
-
-
-STATUSES: Final = (
-    Status("reserved", visible=False, certain=False, struck=False, kept=True),
-    Status("lagging", certain=False),
-    Status("fresh", loose=True),
-    Status("cached"),
-    Status("locked"),
-    Status("back", loose=True),
-    Status("scheduled", struck=False, label=messages.SCHEDULED),
-    Status("withdrawn", visible=False, certain=False, struck=False, vanishes=True),
-    Status("overdue", visible=False, certain=False, struck=False),
-    Status("deferred", struck=False, loose=True, label=messages.DEFERRED),
-    Status("parting", visible=False, certain=False, struck=False, kept=True),
-)
-VISIBLE: Final = tuple(status.visible for status in STATUSES)
-CERTAIN: Final = tuple(status.certain for status in STATUSES)
-"""These properties by status, as they are asked for with every message of a peek."""
-LOOSE: Final = frozenset(number for number, status in enumerate(STATUSES) if status.loose)
-LABELS: Final = frozenset({messages.DEFERRED, messages.SCHEDULED})
-"""As what a peek may show a message; any other text says nothing of it."""
-
-
-COUNTED: Final = 0
-"""Peeks show the delivery count."""
-OWED: Final = 1
-"""The last lock's end is counted when the message is delivered again, at the latest: until a peek shows the
-count, peeks may show one less."""
-SHOWN: Final = 2
-"""A peek showed the count, which RCV-9, waived, does not bind: so the next peek shows it again (PEEK-6)."""
+from .configuration import Config, InvalidScope, configured
+from .profiles import Destination, Entity, profile
+from .statuses import COUNTED, FRESH, LOCKED, SCHEDULED, STATUSES
 
 LATE: Final = "late "
 """`Lock.txn` of what a transaction that is over is still to settle begins so (TXN-5, waived)."""
-
-
-class InvalidScope(ValueError):
-    """A profile, entity or set of partition names that the machine has no state for."""
 
 
 class Deadline(NamedTuple):
@@ -302,93 +206,6 @@ class Flows(NamedTuple):
     scaled: bool = False
 
 
-_PINNING: Final = frozenset({"ROUTE-1", "ROUTE-2"})
-_KEY_RULES: Final = {
-    KeyRule.SERVICE_BUS: {"KEY-1", "KEY-2"},
-    KeyRule.USER_PROPERTY: {"KEY-8"},
-    KeyRule.PARTITION_KEY: {"KEY-2"},
-}
-"""The requirements that say together that a key has one partition, and what a message's key is."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Config:
-    """What stays the same: one object for each set of values, compared by identity.
-
-    ``names``: what each partition is called; negative where it is never shown. ``symmetric``: partitions
-    that were never used, nor named, are interchangeable, and only the first of them is tried.
-
-    Freedoms, on unless a state space has to stay small: ``hindsight``: hidden locks of caching front ends
-    (RCV-5, RCV-13) may have begun any time since a message was free (always off without front ends or
-    clock). ``gaps``: failed sends may have used up numbers (SEQ-4). ``lag``: commits may become visible late
-    (TXN-5). ``early``: transactional messages may be numbered before the commit. ``owing``: the end of a
-    lock may be counted only when its message is delivered again. ``serving``: a partition that is down may
-    still deliver, show and settle what it stores, for no requirement forbids it.
-
-    ``untimed``: no clock; locks, delays and handoffs end at any moment, by moves of the broker.
-
-    For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
-    ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
-    history; they tell of a change at most ``telling`` ns after it. ``subqueue``: what its dead-letter
-    queue holds is part of the state. ``resumed``: flows come back to what they had.
-
-    ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
-    (`State.forbids`, `State.breaks`).
-    """
-
-    profile: Profile
-    entity: Entity
-    names: tuple[int, ...]
-    symmetric: bool = False
-    hindsight: bool = True
-    gaps: bool = True
-    lag: bool = True
-    early: bool = True
-    owing: bool = True
-    serving: bool = True
-    untimed: bool = False
-    timed: bool = False
-    late: int = 0
-    observed: bool = False
-    telling: int = 0
-    subqueue: bool = False
-    resumed: bool = False
-    skew: int = 0
-    waived: frozenset[str] = frozenset()
-    lock_duration: int = field(init=False)
-    """How long a lock lasts, ns."""
-    binding: frozenset[str] = field(init=False)
-    """The requirements that bind the profile."""
-    limit: int = field(init=False)
-    """The highest delivery count: a message that has it, and that no client holds, may have been
-    dead-lettered (RCV-9)."""
-
-    pinned: bool = field(init=False)
-    """Whether each key certainly has one partition: what says so binds, and nothing is waived."""
-
-    departures: Mapping[Callable[..., Any], Callable[..., Any]] = field(init=False, repr=False)
-    """What a point of the norm is called as instead, where a departure is in force."""
-
-    def __post_init__(self) -> None:
-        family, entity = self.profile, self.entity
-        object.__setattr__(self, "lock_duration", entity.lock_duration if family.locks_expire else FOREVER)
-        object.__setattr__(self, "binding", requirements_of(family.name))
-        known = not family.partitioned or _PINNING | _KEY_RULES[family.key_rule] <= self.binding
-        object.__setattr__(self, "pinned", known and not self.waived)
-        unlimited = family.flows or not self.forbids("RCV-9")
-        object.__setattr__(self, "limit", FOREVER if unlimited else entity.max_delivery_count)
-        object.__setattr__(self, "departures", in_force(self))
-
-    @property
-    def bits(self) -> int:
-        """How many bits the counter has (SEQ-5)."""
-        return self.profile.counter_bits
-
-    def forbids(self, requirement: str) -> bool:
-        """Whether the requirement is enforced: it binds the profile, and is not waived."""
-        return requirement in self.binding and requirement not in self.waived
-
-
 Burnt = tuple[tuple[int, str, int], ...]
 """See `State.burnt`."""
 
@@ -439,23 +256,6 @@ class State(NamedTuple):
         return requirement in cfg.binding and requirement in cfg.waived
 
 
-@cache
-def _config(
-    profile_name: str,
-    entity: Entity,
-    names: tuple[int, ...],
-    options: tuple[tuple[str, int], ...],
-    waived: frozenset[str],
-) -> Config:
-    family, switches = profile(profile_name), dict(options)
-    hindsight = family.caching_front_ends and not switches.get("untimed", False)
-    switches["hindsight"] = hindsight and bool(switches.get("hindsight", True))
-    switches["gaps"] = family.shows_seq and bool(switches.get("gaps", True))
-    switches["timed"] = "SEQ-7" in requirements_of(profile_name) and bool(switches.get("timed", False))
-    switches["owing"] = family.peek and bool(switches.get("owing", True))
-    return Config(family, entity, names, waived=waived, **switches)  # type: ignore[arg-type]  # 0 and 1 for switches
-
-
 def initial(
     profile_name: str,
     entity: Entity | None = None,
@@ -488,19 +288,12 @@ def initial(
     known = tuple(range(most)) if names is None else names + tuple(range(-1, len(names) - most - 1, -1))
     known *= 2 if options.get("subqueue") else 1
     options.setdefault("symmetric", names is not None and not family.flows)
-    cfg = _config(profile_name, settings, known, tuple(sorted(options.items())), waived)
+    cfg = configured(profile_name, settings, known, tuple(sorted(options.items())), waived)
     named = 0 if names is None else (1 << len(names)) - 1
     part = Part(0, settings.seq_start if family.shows_seq else 0, 0, ())
     flows = Flows(owner=(None,) * count, handoff=(None,) * count) if family.flows else None
     beside = (Part(0, 1 << family.counter_bits - 1, 0, ()),) * count if cfg.subqueue else ()
     return State(cfg, now, False, 0, named, (*(part,) * count, *beside), (), (), (), (), flows)
-
-
-def position(cfg: Config, name: int | None) -> int | None:
-    """Where the partition of that shown name is, or None. A flat entity's one partition has any name."""
-    if not cfg.profile.partitioned:
-        return 0
-    return cfg.names.index(name) if name in cfg.names else None
 
 
 def is_up(state: State, p: int) -> bool:

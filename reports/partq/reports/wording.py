@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from partq.conformance.history import TIMES, Record, time_text
+from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
-from partq.model.state import COUNTER_BITS
 
 _PARTITION_EVENTS: Final = {"partition_down": "down", "partition_up": "up"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from partq.conformance.history import time_text
 from partq.conformance.history.notation_words import time
-from partq.model.state import FOREVER
+from partq.model.configuration import FOREVER
 
 
 @pytest.mark.parametrize(

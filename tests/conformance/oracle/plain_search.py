@@ -14,7 +14,8 @@ from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, tried_meanwhil
 from partq.conformance.oracle.explanations import explanations, failed_send, left_to_itself
 from partq.conformance.oracle.reading import Question
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
-from partq.model.state import FOREVER, State
+from partq.model.configuration import FOREVER
+from partq.model.state import State
 
 NODES: Final = 200_000
 """How many nodes are visited at the most."""

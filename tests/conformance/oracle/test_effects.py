@@ -5,8 +5,8 @@ from __future__ import annotations
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of, name_of
 from partq.model.actions import STORE
+from partq.model.configuration import FOREVER
 from partq.model.messages import as_dead
-from partq.model.state import FOREVER
 
 
 def told(profile: str, text: str, whole: bool = False, *waived: str) -> tuple[Effect, ...]:

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record, time_text
 from partq.conformance.verdict import plural
+from partq.model.configuration import FOREVER
 from partq.model.messages import Delivery, Message
 from partq.model.operations import SETTLEMENTS, Outcome
 from partq.model.profiles import Entity, Profile, profile
-from partq.model.state import FOREVER
 
 
 class Reason(NamedTuple):

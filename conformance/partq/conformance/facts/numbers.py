@@ -12,7 +12,7 @@ from itertools import chain
 
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetimes, in_order
-from partq.model.state import COUNTER_BITS
+from partq.model.configuration import COUNTER_BITS
 
 
 class Placements:

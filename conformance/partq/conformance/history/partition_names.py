@@ -12,8 +12,8 @@ from itertools import product
 from msgspec import structs
 
 from partq.conformance.history.record import Record
+from partq.model.configuration import COUNTER_BITS
 from partq.model.profiles import Profile
-from partq.model.state import COUNTER_BITS
 
 
 def named_by_numbers(records: Sequence[Record], family: Profile) -> tuple[Record, ...]:

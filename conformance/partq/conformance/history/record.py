@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from partq.model.configuration import FOREVER
 from partq.model.messages import Delivery
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, Entity, InvalidEntity
-from partq.model.state import FOREVER
 
 SCHEMA: Final = "partq.history/1"
 

@@ -15,8 +15,9 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from partq.conformance.oracle.effects import Effect, name_of, named_by
 from partq.conformance.oracle.explanations import explanations
 from partq.conformance.oracle.roles import SHOWS, Role, by_role
+from partq.model.configuration import position
 from partq.model.operations import DRAINED, Outcome
-from partq.model.state import State, position, transaction
+from partq.model.state import State, transaction
 
 TRIED: Final = 32
 """The limit of choices tried at one level; an unknown receive may have millions."""

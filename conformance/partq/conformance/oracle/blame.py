@@ -25,10 +25,10 @@ from partq.conformance.oracle.prefix import shortest_rejected
 from partq.conformance.oracle.reading import Reading
 from partq.conformance.oracle.uses import unmet
 from partq.model import clauses
+from partq.model.configuration import NARROWLY, WIDE
 from partq.model.departures import Consulted
 from partq.model.profiles import requirements_of
 from partq.model.requirements import requirement, special_first, unpreceded
-from partq.model.state import NARROWLY, WIDE
 
 REJECTING: Final = 4
 """The budget for the rejection itself, in budgets of a waived search: without it nothing is blamed."""

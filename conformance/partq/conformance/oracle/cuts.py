@@ -34,10 +34,10 @@ from partq.conformance.oracle.roles import (
     UPDATES,
 )
 from partq.conformance.oracle.strikes import Faults, Takings
+from partq.model.configuration import COUNTER_BITS, FOREVER
 from partq.model.messages import Delivery, effective_key
 from partq.model.operations import DRAINED, Outcome
 from partq.model.profiles import profile, requirements_of
-from partq.model.state import COUNTER_BITS, FOREVER
 
 LARGEST: Final = 24
 """The limit of messages in an excerpt."""

@@ -31,11 +31,11 @@ from partq.conformance.oracle.roles import (
     by_role,
 )
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
+from partq.model.configuration import COUNTER_BITS, FOREVER
 from partq.model.delivery.norm import DELETE
 from partq.model.messages import Delivery, as_active, as_again, as_dead, conflicting, is_scheduled
 from partq.model.operations import CLOCK, CONNECTION_LOST, DRAINED, LINK_LOST, UNAVAILABLE, UNDOES, Outcome
 from partq.model.profiles import Entity, Profile, profile
-from partq.model.state import COUNTER_BITS, FOREVER
 
 MAYBE: Final = 1
 """The outcome is unknown: the operation may not have happened."""

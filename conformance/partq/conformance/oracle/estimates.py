@@ -28,10 +28,10 @@ from partq.conformance.oracle.roles import (
     RETURNS,
     TELLS,
 )
+from partq.model.configuration import FOREVER, Config, position
 from partq.model.domains.norm import key_in_order
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
-from partq.model.state import FOREVER, Config, position
 
 FINE: Final = 1 << 10
 """Parts into which estimates divide a ns, as a simulation has several effects in one."""

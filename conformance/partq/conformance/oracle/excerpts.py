@@ -19,7 +19,8 @@ from partq.conformance.oracle.partition_excerpts import by_partitions
 from partq.conformance.oracle.reading import Excerpt, Question
 from partq.conformance.oracle.search import Found
 from partq.conformance.oracle.uses import uses
-from partq.model.state import NARROWLY, Config, State
+from partq.model.configuration import NARROWLY, Config
+from partq.model.state import State
 
 LEFT_OUT: Final = frozenset({"REB-14", "SEQ-4"})
 """Waived where messages are left out: a handoff waits until the old flow has settled them, and they have used

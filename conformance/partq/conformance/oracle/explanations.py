@@ -14,6 +14,7 @@ from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.conformance.oracle.roles import DELIVERS, LOOKS
 from partq.model.actions import Action, Answer, Observed
+from partq.model.configuration import position
 from partq.model.machine import due_moves, explain, steps
 from partq.model.messages import Delivery, message_id
 from partq.model.operations import CLOCK, OPS, UNDOES, Outcome
@@ -21,7 +22,8 @@ from partq.model.peeking.observed import unseen
 from partq.model.profiles import OrderDomain
 from partq.model.routing.norm import failed
 from partq.model.sequencing.norm import burn
-from partq.model.state import LOOSE, Part, State, position
+from partq.model.state import Part, State
+from partq.model.statuses import LOOSE
 
 SHOWN: Final = 6
 """The limit of allowed answers that are named for an effect that does not fit."""

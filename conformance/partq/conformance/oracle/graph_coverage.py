@@ -26,12 +26,12 @@ from partq.conformance.oracle.roles import DELIVERS, LOOKS, RENEWS, TELLS
 from partq.conformance.oracle.unneeded import unneeded
 from partq.conformance.workload.tours import Plan, Survey, asked, client_of
 from partq.model.actions import INTERNAL, Action, Observed
+from partq.model.configuration import COUNTER_BITS, FOREVER
 from partq.model.explore import Coverage, Edge, coverage
 from partq.model.machine import explain
 from partq.model.messages import Delivery, Message
 from partq.model.operations import CLOCK, DRAINED, ENV, Outcome
 from partq.model.scope import PRODUCER
-from partq.model.state import COUNTER_BITS, FOREVER
 
 BUDGET: Final = 20_000
 """How many (records done, state) pairs are looked at before the best so far is taken."""

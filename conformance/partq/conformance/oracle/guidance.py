@@ -18,10 +18,10 @@ from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of,
 from partq.conformance.oracle.placement import Clues, clues_of, colouring
 from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.conformance.oracle.unplaced import likely_places
+from partq.model.configuration import Config, position
 from partq.model.messages import message_id
 from partq.model.operations import FOR_GOOD, Outcome
 from partq.model.routing.placing import key_of
-from partq.model.state import Config, position
 
 REQUIRED: Final = 0
 """The effect has to be placed."""

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
+from partq.model.configuration import FOREVER
 from partq.model.messages import (
     SCHEDULED,
     Delivery,
@@ -26,7 +27,6 @@ from partq.model.messages import (
     is_scheduled,
 )
 from partq.model.operations import Outcome
-from partq.model.state import FOREVER
 
 READ: Final = frozenset({"PEEK-7", "SCH-6"})
 """The requirements whose waiver changes the names of births."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by, without_others
+from partq.model.configuration import FOREVER, Config, position
 from partq.model.messages import message_id
 from partq.model.operations import Outcome
-from partq.model.state import FOREVER, Config, position
 
 Places = frozenset[int]
 

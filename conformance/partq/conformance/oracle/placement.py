@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
 from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS, UPDATES
+from partq.model.configuration import FOREVER, Config
 from partq.model.messages import Message
 from partq.model.operations import DRAINED, Outcome
 from partq.model.routing.placing import keys_of
-from partq.model.state import FOREVER, Config
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})
 """Rules that keep equal keys together; if one is waived, each message is a group of its own."""

@@ -32,9 +32,10 @@ from partq.conformance.oracle.placement import REMAPS, TOGETHER
 from partq.conformance.oracle.roles import ENDS, TELLS
 from partq.conformance.oracle.subqueues import subqueue
 from partq.conformance.oracle.uses import begins, runs_from_enqueued_times, told_apart, wrong
+from partq.model.configuration import FOREVER, Config, InvalidScope
 from partq.model.messages import Delivery, Message, is_shown_as
 from partq.model.profiles import SECOND, Entity, Profile, profile, requirements_of
-from partq.model.state import FOREVER, Config, InvalidScope, State, initial
+from partq.model.state import State, initial
 
 
 @cache

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 
 from partq.conformance.oracle.effects import Effect
+from partq.model.configuration import FOREVER
 from partq.model.rebalancing.events import may_be_untold
-from partq.model.state import FOREVER, Flows
+from partq.model.state import Flows
 
 Target = tuple[str | None, ...]
 

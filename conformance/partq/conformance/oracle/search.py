@@ -28,9 +28,10 @@ from partq.conformance.oracle.guidance import FAILED, OPTIONAL, REQUIRED, Guidan
 from partq.conformance.oracle.rebalances import Foretold
 from partq.conformance.oracle.roles import TELLS
 from partq.conformance.oracle.unseen_receives import Receivings, is_unseen, moves
+from partq.model.configuration import FOREVER
 from partq.model.errors import TooManyWays
 from partq.model.operations import Outcome as Completion
-from partq.model.state import FOREVER, State
+from partq.model.state import State
 
 
 class Outcome(StrEnum):

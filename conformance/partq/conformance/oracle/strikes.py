@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CUTS, DELIVERS
+from partq.model.configuration import FOREVER
 from partq.model.operations import UNDOES, Outcome
-from partq.model.state import FOREVER
 
 _BEGUN: Final = frozenset(UNDOES.values())
 

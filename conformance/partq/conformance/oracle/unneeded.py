@@ -19,7 +19,8 @@ from typing import Any, Final, NamedTuple
 from partq.conformance.workload.tours import Known, Survey, client_of
 from partq.model.actions import INTERNAL
 from partq.model.explore import Edge
-from partq.model.state import LOCKED, State
+from partq.model.state import State
+from partq.model.statuses import LOCKED
 
 SPARED: Final = 3
 """Unseen moves that an explanation may spare for later at the most."""

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from partq.conformance.oracle.effects import MAYBE, Effect, name_of
 from partq.conformance.oracle.roles import BURIES, COMMITS
+from partq.model.configuration import Config, position
 from partq.model.messages import is_copy
 from partq.model.operations import Outcome
 from partq.model.routing.placing import key_of
-from partq.model.state import Config, position
 
 _MOST: Final = 64
 """A gap of more numbers tells nothing."""

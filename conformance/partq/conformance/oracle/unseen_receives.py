@@ -19,7 +19,8 @@ from partq.model.delivery.norm import DELETE
 from partq.model.locks.norm import ended, takings
 from partq.model.machine import explain, sources
 from partq.model.messages import Delivery
-from partq.model.state import FRESH, LAGGING, LOCKED, STATUSES, Entry, State, range_of
+from partq.model.state import Entry, State, range_of
+from partq.model.statuses import FRESH, LAGGING, LOCKED, STATUSES
 
 
 class Receiving(NamedTuple):

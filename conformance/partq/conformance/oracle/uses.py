@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from partq.conformance.history import Header, History, Record
 from partq.conformance.of_mechanisms import given
+from partq.model.configuration import Config
 from partq.model.profiles import Entity, Profile, requirements_of
 from partq.model.requirements import catalogue
-from partq.model.state import Config
 
 Records = tuple[Record, ...]
 

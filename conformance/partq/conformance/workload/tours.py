@@ -37,7 +37,8 @@ from partq.model.explore import Edge, Graph, reach, tours
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, profile
 from partq.model.scope import PRODUCER, Scope
-from partq.model.state import LOCKED, State, entries
+from partq.model.state import State, entries
+from partq.model.statuses import LOCKED
 
 LONGEST: Final = 20
 """Transitions of a tour at the most. A short one is over before a broker's choices lead far away from it."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ..actions import FULL, LOCK_LOST, LOST, Action
+from ..configuration import NARROWLY
 from ..departures import beyond
 from ..operations import FOR_GOOD, UNAVAILABLE
 from ..routing.placing import key_of
 from ..settling.norm import held, held_of, holds
-from ..state import NARROWLY, State, is_up, key_partition
+from ..state import State, is_up, key_partition
 from .norm import Steps, may_be_beyond, reaches_the_dead, refused, refused_for_good, struck_elsewhere
 
 UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}

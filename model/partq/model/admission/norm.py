@@ -7,10 +7,11 @@ from typing import Final
 
 from ..actions import FULL, GONE, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import Config
 from ..edits import with_txn
 from ..operations import CONNECTION_LOST, UNAVAILABLE
 from ..routing.norm import failed
-from ..state import Config, State, transaction
+from ..state import State, transaction
 from ..transactions.commits import rolled_back
 
 Steps = Iterator[tuple[Answer, State]]

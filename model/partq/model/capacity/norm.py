@@ -12,9 +12,10 @@ from typing import Final
 from ..actions import INVALID, Action, Answer, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard
+from ..configuration import Config
 from ..routing.norm import failed, send
 from ..sequencing.entering import due_of
-from ..state import Config, State
+from ..state import State
 
 Steps = Iterator[tuple[Answer, State]]
 

@@ -15,30 +15,15 @@ from typing import Final
 
 from ..actions import BURY, OK, Action, Answer, Observed
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, Config
 from ..edits import with_part
 from ..locks.norm import exhausted, outlived, parting
 from ..messages import Delivery, as_dead
 from ..operations import DEAD_LETTER
 from ..sequencing.norm import counter_of, home
 from ..settling.norm import removed, settles
-from ..state import (
-    BACK,
-    CACHED,
-    DEFERRED,
-    FOREVER,
-    FRESH,
-    LAGGING,
-    LOCKED,
-    PARTING,
-    UNCOUNTED,
-    Config,
-    Entry,
-    Part,
-    State,
-    find_number,
-    is_up,
-    range_of,
-)
+from ..state import Entry, Part, State, find_number, is_up, range_of
+from ..statuses import BACK, CACHED, DEFERRED, FRESH, LAGGING, LOCKED, PARTING, UNCOUNTED
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]

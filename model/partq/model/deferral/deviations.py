@@ -10,7 +10,8 @@ from ..departures import beyond
 from ..edits import put
 from ..locks.norm import ended
 from ..messages import Delivery
-from ..state import BACK, DEFERRED, LOCKED, LOOSE, Entry, State, entries
+from ..state import Entry, State, entries
+from ..statuses import BACK, DEFERRED, LOCKED, LOOSE
 from .norm import openings, refusals
 
 

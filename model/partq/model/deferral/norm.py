@@ -12,13 +12,15 @@ from typing import Final
 
 from ..actions import LOST, NOWHERE, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import COUNTER_BITS, Config
 from ..delivery import norm as delivery
 from ..edits import put
 from ..locks.norm import ended, freed, goings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..settling.norm import settles
-from ..state import BACK, COUNTER_BITS, DEFERRED, LOCKED, Config, Entry, State, entries, is_up
+from ..state import Entry, State, entries, is_up
+from ..statuses import BACK, DEFERRED, LOCKED
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions import Action
+from ..configuration import Config
 from ..departures import beyond, instead
 from ..edits import with_log, with_part
 from ..locks.norm import Taken, takings
 from ..messages import Delivery
 from ..sequencing.norm import counter_of, named, shown_seq
-from ..state import BACK, LOCKED, STATUSES, Config, Entry, Lock, State, entries
+from ..state import Entry, Lock, State, entries
+from ..statuses import BACK, LOCKED, STATUSES
 from .norm import (
     DELETE,
     Place,

@@ -15,6 +15,7 @@ from typing import Final
 
 from ..actions import NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, Config
 from ..domains.norm import overtaken
 from ..edits import appeared, with_log, with_part
 from ..locks.norm import Taken, cached, is_fetched, outlived, takings
@@ -23,7 +24,8 @@ from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
 from ..sequencing.norm import as_shown, home, shown_seq
 from ..settling.norm import finished
-from ..state import BACK, CACHED, FOREVER, FRESH, Config, Entry, Lock, Part, State, is_up, locked, range_of
+from ..state import Entry, Lock, Part, State, is_up, locked, range_of
+from ..statuses import BACK, CACHED, FRESH
 
 Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]

@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ..actions import Action
 from ..clauses import point
+from ..configuration import FOREVER, Config
 from ..locks.norm import may_be_gone
 from ..messages import Message, effective_key
 from ..profiles import OrderDomain
-from ..state import BACK, FOREVER, FRESH, LOCKED, Config, Entry, Part, State
+from ..state import Entry, Part, State
+from ..statuses import BACK, FRESH, LOCKED
 
 
 def key_in_order(cfg: Config, message: Message) -> str:

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 
 from ..actions import Action
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, Config
 from ..edits import with_entry, with_part, with_txn
 from ..messages import Delivery, message_id
 from ..routing.placing import key_of
 from ..sequencing.entering import Kept, due_of, ends_sending, screens
 from ..sequencing.norm import burn
-from ..state import FOREVER, Config, Pending, Sent, State, Txn, find_number, transaction
+from ..state import Pending, Sent, State, Txn, find_number, transaction
 
 Verdicts = frozenset[bool]
 """Whether a message has to be dropped (true), has to be stored (false), or either."""

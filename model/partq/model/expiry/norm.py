@@ -8,11 +8,12 @@ which times the end lies.
 from __future__ import annotations
 
 from ..clauses import clause, guard, point
+from ..configuration import Config
 from ..delivery.norm import demands
 from ..locks.norm import ends_life
 from ..messages import Message
 from ..sequencing.entering import brings, due_of
-from ..state import Config, Entry, State
+from ..state import Entry, State
 
 
 @brings

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..actions import OK, Action, Observed
+from ..configuration import position
 from ..departures import beyond
 from ..routing.deviations import anew
-from ..state import State, Txn, is_up, position
+from ..state import State, Txn, is_up
 from ..transactions.deviations import in_part
 from .norm import Steps, broker_start, ending, partition_down, partition_up, shake, struck_down, taint
 

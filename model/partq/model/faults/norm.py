@@ -12,13 +12,15 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
+from ..configuration import position
 from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
 from ..locks.norm import is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
-from ..state import LOCKED, STATUSES, Client, State, Txn, client, is_up, position, range_of, stored_with
+from ..state import Client, State, Txn, client, is_up, range_of, stored_with
+from ..statuses import LOCKED, STATUSES
 from ..transactions import norm as transactions
 
 Steps = Iterator[tuple[Answer, State]]

@@ -12,12 +12,14 @@ from typing import Final
 
 from ..actions import FORWARD, OK, Action, Answer, Observed
 from ..clauses import clause, guard, point
+from ..configuration import Config
 from ..deadletters.norm import TOO_FAR, sets_aside
 from ..messages import Message
 from ..profiles import MOST_HOPS, Destination
 from ..routing.norm import accepted
 from ..sequencing.entering import brings
-from ..state import PARTING, Config, Entry, State
+from ..state import Entry, State
+from ..statuses import PARTING
 
 Steps = Iterator[tuple[Answer, State]]
 

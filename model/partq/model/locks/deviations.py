@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..configuration import NARROWLY
 from ..departures import beyond
-from ..state import BACK, NARROWLY, Entry, State
+from ..state import Entry, State
+from ..statuses import BACK
 from .norm import ended, exhausted, freed, may_be_gone, timed_out
 
 

@@ -13,23 +13,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ..clauses import clause, point
-from ..state import (
-    BACK,
-    CACHED,
-    COUNTED,
-    FOREVER,
-    FRESH,
-    LOCKED,
-    LOOSE,
-    OWED,
-    PARTING,
-    STATUSES,
-    Config,
-    Entry,
-    Lock,
-    State,
-    unlocked,
-)
+from ..configuration import FOREVER, Config
+from ..state import Entry, Lock, State, unlocked
+from ..statuses import BACK, CACHED, COUNTED, FRESH, LOCKED, LOOSE, OWED, PARTING, STATUSES
 
 
 class Taken(NamedTuple):

@@ -7,11 +7,13 @@ them differ as far as the history makes use of what the rule is about.
 from __future__ import annotations
 
 from ..actions import OK, Action, Observed
+from ..configuration import Config
 from ..departures import beyond
 from ..messages import Message
 from ..routing.norm import refusals
 from ..sizes import exceeds, limit_of
-from ..state import PARTING, Config, State, entries
+from ..state import State, entries
+from ..statuses import PARTING
 from .norm import Steps, counts_agree, differences, repartitions, update
 
 

@@ -14,12 +14,14 @@ from typing import Any, Final, NamedTuple
 from ..actions import OK, Action, Answer, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, Config
 from ..locks.norm import is_over
 from ..messages import Message
 from ..operations import DEAD_LETTER, ERRORS, UNAVAILABLE
 from ..routing.norm import ACCEPTED, EITHER, REFUSED, weighs
 from ..sizes import exceeds, limit_of, may_be_over
-from ..state import BACK, CACHED, FOREVER, FRESH, PARTING, SCHEDULED, Config, Entry, State, range_of
+from ..state import Entry, State, range_of
+from ..statuses import BACK, CACHED, FRESH, PARTING, SCHEDULED
 
 Steps = Iterator[tuple[Answer, State]]
 

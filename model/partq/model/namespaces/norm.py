@@ -11,10 +11,11 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import Config
 from ..management.norm import amid_outage
 from ..operations import ERRORS
 from ..profiles import requirements_of
-from ..state import Config, Other, State
+from ..state import Other, State
 
 Steps = Iterator[tuple[Answer, State]]
 

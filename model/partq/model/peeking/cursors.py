@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from ..actions import Action
 from ..clauses import clause
+from ..configuration import COUNTER_BITS
 from ..edits import with_client
 from ..sequencing.norm import counter_of, is_older, shown_seq
-from ..state import CERTAIN, COUNTER_BITS, VISIBLE, Entry, Part, State, client
+from ..state import Entry, Part, State, client
+from ..statuses import CERTAIN, VISIBLE
 
 
 @clause("PEEK-1", "PEEK-2")

@@ -13,11 +13,13 @@ from typing import Final
 
 from ..actions import NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import position
 from ..edits import with_client, with_part
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import CERTAIN, COUNTED, STATUSES, Entry, Part, State, client, is_up, position, range_of
+from ..state import Entry, Part, State, client, is_up, range_of
+from ..statuses import CERTAIN, COUNTED, STATUSES
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
 

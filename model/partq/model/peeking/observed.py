@@ -15,22 +15,8 @@ from ..edits import appeared, with_client, with_log, with_part
 from ..locks.norm import ended, goings, most_tries, raised, takings
 from ..messages import ACTIVE, Delivery
 from ..sequencing.norm import as_shown, home
-from ..state import (
-    CERTAIN,
-    COUNTED,
-    LABELS,
-    LOCKED,
-    OWED,
-    STATUSES,
-    VISIBLE,
-    Entry,
-    Part,
-    State,
-    client,
-    is_up,
-    label,
-    range_of,
-)
+from ..state import Entry, Part, State, client, is_up, label, range_of
+from ..statuses import CERTAIN, COUNTED, LABELS, LOCKED, OWED, STATUSES, VISIBLE
 from .cursors import certain, eligible, kept, most, moved, passed, starts
 
 LeftOut = Mapping[int, Entry | None]

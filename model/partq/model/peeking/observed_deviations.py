@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..actions import Action
+from ..configuration import NARROWLY
 from ..departures import beyond, instead
 from ..edits import with_log, with_part
 from ..locks.norm import ended
 from ..messages import Delivery
-from ..state import (
-    BACK,
-    CACHED,
-    DEFERRED,
-    LOCKED,
-    NARROWLY,
-    OWED,
-    SCHEDULED,
-    SHOWN,
-    VISIBLE,
-    Entry,
-    Lock,
-    State,
-)
+from ..state import Entry, Lock, State
+from ..statuses import BACK, CACHED, DEFERRED, LOCKED, OWED, SCHEDULED, SHOWN, VISIBLE
 from .cursors import moved, start_of, starts
 from .observed import (
     counts,

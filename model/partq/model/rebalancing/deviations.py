@@ -7,9 +7,10 @@ from itertools import chain, combinations, islice, product
 from typing import Final
 
 from ..actions import OK, Action, Observed
+from ..configuration import FOREVER
 from ..delivery import norm as delivery
 from ..departures import beyond, instead
-from ..state import FOREVER, Deadline, Flows, State, is_up, range_of, up
+from ..state import Deadline, Flows, State, is_up, range_of, up
 from .norm import (
     Steps,
     bound,

@@ -7,7 +7,8 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
-from ..state import FOREVER, Flows, State, position
+from ..configuration import FOREVER, position
+from ..state import Flows, State
 from .norm import GONE, Owner, due_moves, handoff, rebalance
 
 Steps = Iterator[tuple[Answer, State]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..actions import Action
+from ..configuration import NARROWLY
 from ..departures import beyond
-from ..state import NARROWLY, Flows, State
+from ..state import Flows, State
 from .events import heard, owned, told
 from .norm import given_back
 

@@ -16,10 +16,12 @@ from typing import Final
 
 from ..actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, position
 from ..delivery import norm as delivery
 from ..edits import with_part
 from ..operations import SETTLEMENTS, Outcome
-from ..state import FOREVER, FRESH, LOCKED, Deadline, Flows, State, is_up, position
+from ..state import Deadline, Flows, State, is_up
+from ..statuses import FRESH, LOCKED
 from .distributions import even
 
 NOBODY: Final = ""

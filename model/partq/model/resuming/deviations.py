@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, combinations, islice
 
+from ..configuration import FOREVER
 from ..departures import beyond
 from ..rebalancing.norm import bound, changed
-from ..state import FOREVER, Deadline, Flows, State
+from ..state import Deadline, Flows, State
 from .norm import kept_for, returned
 
 _TRIED = 64

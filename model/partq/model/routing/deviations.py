@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ..actions import INVALID, OK, STORE, Action, Observed, failure
+from ..configuration import NARROWLY, Config
 from ..departures import beyond, instead
 from ..edits import using, with_key
 from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting, effective_key
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
-from ..state import NARROWLY, Config, State, is_up, key_partition, range_of, up
+from ..state import State, is_up, key_partition, range_of, up
 from .norm import REFUSED, Steps, accepted, failed, may_give_up, outage, redrawn, refusals, send
 from .placing import candidates, key_of, keys_of, places, takes
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import Config
 from ..domains.norm import key_in_order
 from ..edits import with_key, with_part
 from ..errors import TooManyWays
@@ -21,7 +22,8 @@ from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, stamp, timed
 from ..sequencing.pending import before
-from ..state import FRESH, Config, Entry, State, choices, is_up, key_partition, range_of, up
+from ..state import Entry, State, choices, is_up, key_partition, range_of, up
+from ..statuses import FRESH
 from .placing import key_of, placements
 
 Steps = Iterator[tuple[Answer, State]]

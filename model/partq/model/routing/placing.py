@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from ..actions import NOWHERE, Action
 from ..clauses import clause, point
+from ..configuration import Config
 from ..edits import using, with_key
 from ..messages import JMS_KEY, SOLACE_KEY, Delivery, Message, ambiguous
 from ..sequencing.norm import home, named
-from ..state import Config, State, choices, is_up, key_partition
+from ..state import State, choices, is_up, key_partition
 
 Placed = tuple[State, tuple[int, ...]]
 

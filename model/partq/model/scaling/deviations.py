@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import chain, combinations, islice, permutations
 
 from ..actions import Action, Observed, failure
+from ..configuration import FOREVER
 from ..departures import beyond
 from ..edits import with_part
 from ..operations import ERRORS
-from ..state import FOREVER, FRESH, Deadline, Flows, Part, State
+from ..state import Deadline, Flows, Part, State
+from ..statuses import FRESH
 from .norm import Steps, rescaled, update, updated, with_partitions
 
 _TRIED = 64

@@ -13,10 +13,11 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import FOREVER
 from ..operations import ERRORS
 from ..rebalancing.norm import changed
 from ..settling import norm as settling
-from ..state import FOREVER, Deadline, Flows, Part, State
+from ..state import Deadline, Flows, Part, State
 
 Steps = Iterator[tuple[Answer, State]]
 

@@ -12,7 +12,8 @@ from ..messages import as_active
 from ..peeking.observed import left_out
 from ..sequencing.entering import has_come
 from ..sequencing.norm import burn, timed
-from ..state import FRESH, SCHEDULED, Entry, State
+from ..state import Entry, State
+from ..statuses import FRESH, SCHEDULED
 from .norm import UNKNOWN_NUMBER, activate, appended, cancel, refusals, ripe, waiting, withdrawn
 
 Steps = Iterator[tuple[Answer, State]]

@@ -11,13 +11,15 @@ from typing import Final
 
 from ..actions import ACTIVATE, NOWHERE, OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import FOREVER
 from ..edits import appeared, put
 from ..messages import Delivery, Message, as_active
 from ..operations import UNAVAILABLE, Outcome
 from ..routing.norm import hints_of, send, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
-from ..state import FOREVER, LAGGING, OVERDUE, SCHEDULED, WITHDRAWN, Entry, State, entries, is_up
+from ..state import Entry, State, entries, is_up
+from ..statuses import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN
 
 Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ..configuration import NARROWLY, Config
 from ..departures import beyond, instead
 from ..edits import with_entry
 from ..messages import Delivery
-from ..state import NARROWLY, RESERVED, Config, Entry, Part, State
+from ..state import Entry, Part, State
+from ..statuses import RESERVED
 from .norm import Numbered, ahead, assign, bound, counter_of, home, timed
 
 Home = tuple[bool, int | None]

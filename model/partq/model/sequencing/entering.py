@@ -11,9 +11,11 @@ from typing import Final, TypeVar
 
 from ..actions import Action
 from ..clauses import clause, guard
+from ..configuration import FOREVER, Config
 from ..edits import with_log
 from ..messages import Delivery, Message, is_scheduled
-from ..state import FOREVER, OVERDUE, RESERVED, SCHEDULED, Config, Entry, State, Txn
+from ..state import Entry, State, Txn
+from ..statuses import OVERDUE, RESERVED, SCHEDULED
 from .norm import burn
 
 T = TypeVar("T")

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..clauses import clause, point
+from ..configuration import COUNTER_BITS, Config
 from ..edits import more, with_key, with_log
 from ..messages import Delivery, is_dead
-from ..state import COUNTER_BITS, Config, Entry, Part, State
+from ..state import Entry, Part, State
 
 
 @clause("SEQ-1", "SEQ-2", "SEQ-5")

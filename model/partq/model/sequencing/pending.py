@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..clauses import clause, guard
+from ..configuration import FOREVER
 from ..edits import with_part, with_txn
-from ..state import FOREVER, State, Txn, transaction
+from ..state import State, Txn, transaction
 from .norm import assign, counter_of, entered, stamp
 
 Waiting = tuple[str, int, int | None]

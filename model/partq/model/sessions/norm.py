@@ -15,6 +15,7 @@ from typing import Final
 
 from ..actions import LOST, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import FOREVER, Config
 from ..deferral.norm import unsettled
 from ..delivery import norm as delivery
 from ..edits import appeared, with_entry, with_log, with_part
@@ -26,7 +27,8 @@ from ..operations import UNAVAILABLE, Outcome
 from ..routing.norm import demands, received_apart
 from ..sequencing.entering import brings
 from ..settling import norm as settling
-from ..state import FOREVER, RESERVED, Config, Entry, SessionLock, State, entries, is_up, key_partition
+from ..state import Entry, SessionLock, State, entries, is_up, key_partition
+from ..statuses import RESERVED
 
 Steps = Iterator[tuple[Answer, State]]
 

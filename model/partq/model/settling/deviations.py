@@ -10,7 +10,8 @@ from ..edits import put
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import home
-from ..state import BACK, LOCKED, Entry, Lock, Part, State, find_lock
+from ..state import Entry, Lock, Part, State, find_lock
+from ..statuses import BACK, LOCKED
 from .norm import (
     RETURNS,
     Place,

@@ -12,28 +12,14 @@ from typing import Final
 
 from ..actions import INVALID, LOST, OK, Action, Answer, Observed, failure
 from ..clauses import clause, guard, point
+from ..configuration import position
 from ..edits import appeared, put, with_entry, with_part
 from ..locks.norm import cached, ended, freed, is_fetched, parting, raised, returned, run_out
 from ..messages import Delivery
 from ..operations import SETTLEMENTS, UNAVAILABLE, Outcome
 from ..sequencing.norm import as_shown, home
-from ..state import (
-    BACK,
-    CACHED,
-    FRESH,
-    LAGGING,
-    LOCKED,
-    LOOSE,
-    Entry,
-    Lock,
-    Part,
-    State,
-    find_lock,
-    find_number,
-    is_up,
-    once_visible,
-    position,
-)
+from ..state import Entry, Lock, Part, State, find_lock, find_number, is_up, once_visible
+from ..statuses import BACK, CACHED, FRESH, LAGGING, LOCKED, LOOSE
 
 Steps = Iterator[tuple[Answer, State]]
 Place = tuple[int, int]

@@ -12,13 +12,14 @@ from typing import Final
 
 from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
+from ..configuration import Config
 from ..filters import SQL, TRUE, parsed
 from ..messages import Delivery, Message, message_id
 from ..operations import ERRORS
 from ..profiles import DEFAULT_RULE, PROPERTY
 from ..sequencing.entering import Kept, screens
 from ..sequencing.norm import burn
-from ..state import Config, State
+from ..state import State
 
 Steps = Iterator[tuple[Answer, State]]
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..clauses import clause
+from ..configuration import FOREVER
 from ..edits import put, with_entry, with_part, with_txn
 from ..sequencing.entering import ended
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
 from ..settling.norm import RETURNS, apply
-from ..state import FOREVER, LAGGING, Pending, State, Txn, find_number, once_visible, transaction
+from ..state import Pending, State, Txn, find_number, once_visible, transaction
+from ..statuses import LAGGING
 
 
 @clause("TXN-5", "SEQ-3")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ..actions import BROKEN_TXN, INVALID, LOST, OK, Action, Observed, failure
+from ..configuration import NARROWLY
 from ..departures import beyond
 from ..edits import put, with_log, with_part, with_txn
 from ..locks import norm as locks
@@ -16,7 +17,7 @@ from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned,
 from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
-from ..state import LATE, NARROWLY, Entry, Pending, State, Txn, find_number, transaction
+from ..state import LATE, Entry, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
 from .limits import idled, is_overdue, lasts
 from .membership import Place

@@ -18,7 +18,8 @@ from partq.model.messages import Message, as_copy
 from partq.model.operations import DEAD_LETTER, Outcome
 from partq.model.profiles import Entity
 from partq.model.scope import PRODUCER, TXN, Node, Scope
-from partq.model.state import CACHED, LOCKED, State, entries
+from partq.model.state import State, entries
+from partq.model.statuses import CACHED, LOCKED
 
 from .graphs import SILENT, Graph, explored
 from .spec_side import SpecScope

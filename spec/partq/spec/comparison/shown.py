@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from partq.model.actions import INTERNAL, Action, Observed
+from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 from partq.model.scope import PRODUCER, TXN, Scope
-from partq.model.state import COUNTER_BITS
 from partq.spec.tools.labels import Instance
 from partq.spec.tools.values import Function
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from partq.model.state import STATUSES, State
+from partq.model.state import State
+from partq.model.statuses import STATUSES
 from partq.spec.tools.values import Function
 
 from .model_side import Place

@@ -8,9 +8,9 @@ from typing import Final
 from partq.conformance.workload.operations.receiving import received
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
 from partq.conformance.workload.operations.settling import SETTLING, settled
+from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import DEFERRED
 from partq.model.operations import Arg, Kind, Outcome
-from partq.model.state import COUNTER_BITS
 
 _DEFERS: Final = "defer"
 

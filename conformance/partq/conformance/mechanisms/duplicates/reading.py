@@ -23,11 +23,11 @@ from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
+from partq.model.configuration import FOREVER, Config
 from partq.model.duplicates.norm import is_own_id
 from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
 from partq.model.operations import Outcome
 from partq.model.profiles import Entity, requirements_of
-from partq.model.state import FOREVER, Config
 
 _Sends = list[tuple[Record, Message]]
 """The sends of one ID, in their order."""

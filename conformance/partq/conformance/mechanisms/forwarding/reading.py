@@ -22,11 +22,11 @@ from partq.conformance.oracle.roles import CANCELS, DOWN, OUTAGES, SCHEDULES, UP
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
+from partq.model.configuration import Config
 from partq.model.deadletters.norm import TOO_FAR
 from partq.model.messages import Message, as_active
 from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
 from partq.model.profiles import MOST_HOPS, Destination, Entity
-from partq.model.state import Config
 
 _DUE: Final = "due"
 """The argument of an arrival that says from when on it may be."""

@@ -37,8 +37,8 @@ from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
+from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import SOLACE_KEY, KeyRule
-from partq.model.state import COUNTER_BITS
 
 ENOUGH: Final = 10.0
 """How much has to speak for a special rule, in bits, unless the explanation says otherwise."""

@@ -20,8 +20,8 @@ from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.sequencing.gaps import judge_gaps
+from partq.model.configuration import COUNTER_BITS
 from partq.model.operations import Outcome
-from partq.model.state import COUNTER_BITS
 
 Line = Sequence[Lifetime]
 """The messages of one partition, lowest number first in serial order."""
