@@ -23,7 +23,7 @@ from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import CONNECTION_LOST, OPS, Outcome
 from partq.model.profiles import Entity
-from partq.model.sizes import least_of, most_of
+from partq.model.sizes import HEADERS, least_of, most_of
 
 _SENDS: Final = frozenset({"send", "send_batch"})
 
@@ -33,6 +33,8 @@ _FREES: Final = frozenset(
     if op.fault or op.cuts or op.link or ("session_id" in op.args and not op.delivers)
 )
 """What may end a lock before its time: a fault, the end of a connection, and what is asked of a session."""
+
+_STATE: Final = ("state", "session_id")
 
 
 class _Sums:
@@ -101,7 +103,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
     kept = [*_kept(entity, records, certain)]
     came, went = _Sums((one.since, one.size) for one in kept), _Sums((one.until, one.size) for one in kept)
     copies = 1 + max((len(one.subscriptions) for one in header.entities.values()), default=0)
-    ever = _Sums((one.call, copies * _most(one)) for one in sends)
+    ever = _Sums([*((one.call, copies * _most(one)) for one in sends), *_states(records)])
 
     def weighed(record: Record) -> Record:
         own = sum(least_of(message) for message in record.args["messages"] if message.id in certain)
@@ -110,6 +112,13 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
         return structs.replace(record, args={**record.args, **told})
 
     return tuple(weighed(record) if "messages" in record.args else record for record in records)
+
+
+def _states(records: Records) -> Iterator[tuple[int, int]]:
+    """The most bytes of the states of sessions that were written, which count towards the quota."""
+    for record in records:
+        if "state" in record.args and "state" not in OPS[record.op].tells:
+            yield record.call, HEADERS + 4 * sum(len(record.args[name]) for name in _STATE)
 
 
 def _most(record: Record) -> int:

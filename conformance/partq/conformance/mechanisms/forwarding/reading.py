@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from partq.conformance.facts.index import Facts
+from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import CANCELS, DOWN, OUTAGES, SCHEDULES, UP
+from partq.conformance.oracle.roles import CANCELS, OUTAGES, SCHEDULES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
@@ -30,6 +30,9 @@ from partq.model.profiles import MOST_HOPS, Destination, Entity
 
 _DUE: Final = "due"
 """The argument of an arrival that says from when on it may be."""
+
+_GONE: Final = "cancelled"
+"""That of one that may not be, as the message was cancelled before."""
 
 _FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS})
 
@@ -70,7 +73,7 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
     for record in filter(lambda record: is_destination(record.entity), records):
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
-    emptied = _found_empty(entity, records)
+    emptied, cancelled = _found_empty(entity, records), _cancelled(records)
     for record in (record for record in records if record.op not in OUTAGES):
         if is_destination(record.entity) or (record.op != CANCELS and "messages" not in record.args):
             yield _without_times(record)
@@ -79,7 +82,16 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
             for message in record.args["messages"]:
                 stays = message.ttl is None and message.scheduled_at is None
                 by = emptied - 1 if came and stays else None
-                yield _arrival(record, message, shown.get(message.id, by), skew)
+                gone = cancelled.get(message.id, FOREVER) < (message.scheduled_at or 0) - skew
+                yield _arrival(record, message, shown.get(message.id, by), skew, _GONE if gone else _DUE)
+
+
+def _cancelled(records: Records) -> dict[str, int]:
+    """The scheduled messages that were cancelled by the number which their send showed, and when."""
+    done = (r for r in records if r.outcome == Outcome.OK and not is_destination(r.entity))
+    numbers = {r.args["seq"]: returned(r) for r in done if r.op == CANCELS}
+    named = ((one.id, numbers.get(one.seq or 0)) for r in records if r.op == SCHEDULES for one in r.messages)
+    return {id: at for id, at in named if at is not None}
 
 
 def _found_empty(entity: Destination, records: Records) -> int:
@@ -92,13 +104,14 @@ def _found_empty(entity: Destination, records: Records) -> int:
             one.reason == TOO_FAR for r in records if is_dead_letters(r.entity) for one in r.messages
         )
     aside = bool(entity.forward_to)
-    ends, down = [-1], set[int]()
+    ends, down = [-1], set[tuple[str, int | None]]()
     for record in records if found else ():
-        if record.op == DOWN:
-            down.add(record.args["partition"])
-        elif record.op == UP and record.outcome == Outcome.OK:
-            down.discard(record.args["partition"])
-        elif record.op == DRAINED and is_dead_letters(record.entity) == aside and not down:
+        place = record.args.get("partition")
+        if repair := OPS[record.op].undone_by:
+            down.add((repair, place))
+        elif record.outcome == Outcome.OK:
+            down.discard((record.op, place))
+        if record.op == DRAINED and is_dead_letters(record.entity) == aside and not down:
             ends.append(record.call)
     return ends[-1]
 
@@ -109,14 +122,14 @@ def _without_times(record: Record) -> Record:
     return structs.replace(record, messages=messages) if messages else record
 
 
-def _arrival(send: Record, message: Message, by: int | None, skew: int) -> Record:
-    """The message's arrival after that send, and not before its time if it was scheduled, if it was sent:
-    certainly by that time, or perhaps."""
+def _arrival(send: Record, message: Message, by: int | None, skew: int, due: str) -> Record:
+    """The message's arrival after that send, and not before its time, called ``due``, if it was scheduled, if
+    it was sent: certainly by that time, or perhaps."""
     outcome = Outcome.UNKNOWN if by is None else Outcome.OK
     args: dict[str, Any] = {"messages": (replace(message, scheduled_at=None),)}
     call = send.call
     if message.scheduled_at is not None and message.scheduled_at - skew > call:
-        call = args[_DUE] = message.scheduled_at - skew
+        call = args[due] = message.scheduled_at - skew
     ret = None if by is None else max(call, by)
     return structs.replace(
         send, call=call, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None, messages=()
@@ -129,7 +142,12 @@ def _wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
 
 
 def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
-    """Where a message is shown that was scheduled, and cannot have been forwarded yet."""
+    """Where a message is shown that was scheduled, and cannot have been forwarded yet, or was cancelled."""
+    shown = ((r, as_active(one.id)) for r in records for one in r.messages if is_destination(r.entity))
+    gone = {m.id for r in records if _GONE in r.args for m in r.args["messages"]}
+    for record, id in shown if gone and cfg.forbids("SCH-3") else ():
+        if id in gone:
+            return "SCH-3", record.i, f"{id!r} was forwarded though it was cancelled"
     due = {m.id: r.args[_DUE] for r in records if _DUE in r.args for m in r.args["messages"]}
     early = ((r, one) for r in records for one in r.messages if due and cfg.forbids("SCH-1"))
     for record, one in early:
