@@ -14,7 +14,7 @@ from partq.spec.tools.toolbox import ToolMissing, java, tlc_jar
 
 LAWFUL = history("p send a key=k\nc receive 5 -> a#1.1 lock=x")
 PHANTOM = history("p send a key=k\nc receive 5 -> b#1.1 lock=x")
-INTERLEAVED = history("p begin t\np begin u\np commit t\np commit u")
+SIZED = history("p send a key=k", max_size=9)
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +47,15 @@ def test_a_rejected_history_names_its_operation(tmp_path: Path, capsys: pytest.C
 def test_what_is_not_specified_is_declined_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, found = validated(tmp_path, capsys, lawful=LAWFUL, interleaved=INTERLEAVED)
+    code, found = validated(tmp_path, capsys, lawful=LAWFUL, sized=SIZED)
 
     assert code == 3
-    assert found["interleaved"]["status"] == "declined"
-    assert found["interleaved"]["reason"] == "two transactions at a time"
+    assert found["sized"]["status"] == "declined"
+    assert found["sized"]["reason"] == "sizes of entities are not followed"
     assert (
-        main(["spec", "validate", str(tmp_path / "lawful.ndjson"), str(tmp_path / "interleaved.ndjson")]) == 3
+        main(["spec", "validate", str(tmp_path / "lawful.ndjson"), str(tmp_path / "sized.ndjson")]) == 3
     )
-    assert "1 accepted; 1 declined: two transactions at a time (1)" in capsys.readouterr().out
+    assert "1 accepted; 1 declined: sizes of entities are not followed (1)" in capsys.readouterr().out
 
 
 def test_rejected_histories_are_stored_and_verdicts_printed_as_they_are_decided(

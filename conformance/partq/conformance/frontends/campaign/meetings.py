@@ -59,20 +59,18 @@ RULES: Final[Mapping[str, str]] = {
 
 _ALONE: Final = "settings that are not modelled together"
 _ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
-_TOGETHER: Final = "transactions of topics and of queues that forward are not modelled"
 _IDS: Final = "duplicates are not modelled in topics, or where messages are forwarded"
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **dict.fromkeys(("capacity", "forwarding", "sessions"), _ALONE),
         **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
-        "transaction": _TOGETHER,
         SENT_TWICE: _IDS,
         "scheduling": "scheduled messages of topics are not modelled",
     },
     "forwarding": {
         **dict.fromkeys(("capacity", "sessions"), _ALONE),
         **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
-        "transaction": _TOGETHER,
+        "transaction": "transactions of queues that forward are not modelled",
         SENT_TWICE: _IDS,
     },
 }

@@ -22,10 +22,7 @@ def _resolve(held: Holdings, args: Args) -> Args | None:
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
     DEAD_LETTER: _SETTLEMENT._replace(
-        args={
-            **{name: arg for name, arg in _SETTLEMENT.args.items() if name != "entity"},
-            "reason": Arg(Kind.TEXT, meaning="why"),
-        },
+        args={**_SETTLEMENT.args, "reason": Arg(Kind.TEXT, meaning="why")},
         resolve=_resolve,
         retraced=lambda held, args: _with_reason(_SETTLEMENT.retraced(held, args), args),
     )
