@@ -332,9 +332,13 @@ def _copies_last(effects: Sequence[Effect], copied: Collection[str]) -> Iterator
 
 def _role(effect: Effect, copied: Collection[str], sought: Collection[str | None]) -> int:
     """``copied``: the message IDs that were sent several times. Of these a send that is never shown may be
-    what has the others dropped. ``sought``: the sessions that came next, as such a send may have them do."""
+    what has the others dropped, and one of a scheduled message may have used up a second number when that
+    was activated. ``sought``: the sessions that came next, as such a send may have them do."""
     if not effect.doubt & MAYBE:
         return REQUIRED
     messages = effect.action.messages
-    alone = all(message_id(one.id) not in copied and one.session_id not in sought for one in messages)
+    alone = all(
+        message_id(one.id) not in copied and one.session_id not in sought and one.scheduled_at is None
+        for one in messages
+    )
     return FAILED if alone and may_fail(effect) and effect.action.txn is None else OPTIONAL
