@@ -154,6 +154,7 @@ class Search:
         try:
             return self._run(start)
         except TooManyWays:
+            self.furthest = None  # nor are the answers asked for that it would allow
             return self._found(Outcome.GAVE_UP, self.longest)
 
     def _run(self, start: State) -> Found:

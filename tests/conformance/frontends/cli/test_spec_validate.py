@@ -52,9 +52,7 @@ def test_what_is_not_specified_is_declined_and_named(
     assert code == 3
     assert found["sized"]["status"] == "declined"
     assert found["sized"]["reason"] == "sizes of entities are not followed"
-    assert (
-        main(["spec", "validate", str(tmp_path / "lawful.ndjson"), str(tmp_path / "sized.ndjson")]) == 3
-    )
+    assert main(["spec", "validate", str(tmp_path / "lawful.ndjson"), str(tmp_path / "sized.ndjson")]) == 3
     assert "1 accepted; 1 declined: sizes of entities are not followed (1)" in capsys.readouterr().out
 
 
