@@ -215,7 +215,7 @@ def _either(
 
 def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
     """The updates that may have changed the number of partitions."""
-    updates = [effect for effect in effects if effect.action.op == UPDATES]
+    updates = [effect for effect in effects if effect.action.op == UPDATES and _is_possible(effect, cfg)]
     if not cfg.waived.isdisjoint(REMAPS):
         return updates
     found: list[Effect] = []
@@ -229,6 +229,12 @@ def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
                 now = None if effect.call <= last or effect.doubt else asked
             last = max(last, effect.ret)
     return found
+
+
+def _is_possible(update: Effect, cfg: Config) -> bool:
+    """Whether there may be as many partitions as are asked for."""
+    count = dict(update.action.settings).get("partitions")
+    return type(count) is int and 0 < count <= len(cfg.names)
 
 
 def _kept(

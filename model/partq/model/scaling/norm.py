@@ -33,11 +33,11 @@ def update(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def updated(state: State, action: Action) -> Iterator[State]:
-    """The states after the update was accepted."""
+    """The states after the update was accepted, to no more partitions than have names."""
     flows, count = state.flows, dict(action.settings)[COUNT]
     if flows is None or count == len(state.parts):
         yield state
-    else:
+    elif type(count) is int and 0 < count <= len(state.cfg.names):
         yield from rescaled(state, flows, count, action.slack)
 
 

@@ -18,14 +18,22 @@ from partq.model.profiles import Entity, Profile, requirements_of
 _COUNT: Final = "partitions"
 _RULE: Final = "REB-17"
 
+_MOST: Final = 1_000
+"""So many partitions are followed."""
+
 
 def _scales(record: Record) -> bool:
     return record.op == UPDATES and record.args.get("settings", {}).keys() == {_COUNT}
 
 
 def _asked(records: Records) -> list[Any]:
-    """The numbers of partitions that are asked for."""
-    return [record.args["settings"][_COUNT] for record in records if _scales(record)]
+    """The numbers of partitions that are asked for, without refused ones that are none, or too many."""
+    asked = ((record, record.args["settings"][_COUNT]) for record in records if _scales(record))
+    return [count for record, count in asked if record.outcome != Outcome.ERROR or _is_count(count)]
+
+
+def _is_count(count: Any) -> bool:
+    return type(count) is int and 0 < count <= _MOST
 
 
 def _names(records: Records) -> tuple[int, ...]:
@@ -40,8 +48,8 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
         raise Ambiguous("updates of entities are not modelled where the profile has none")
     if _RULE not in rules:
         return records
-    if not all(type(count) is int and count > 0 for count in _asked(records)):
-        raise Ambiguous("a number of partitions that is none is not modelled")
+    if not all(map(_is_count, _asked(records))):
+        raise Ambiguous(f"a number of partitions that is none, or above {_MOST:,}, is not modelled")
     if any(record.op == RESUMES for record in records):
         raise Ambiguous("flows that come back where the number of partitions changes are not modelled")
     if _lowest(entity, records) is None:
@@ -54,11 +62,11 @@ def _lowest(entity: Entity, records: Records) -> int | None:
     first = next(n for n, record in enumerate(records) if _scales(record))
     before = [record for record in records[:first] if record.call < records[first].call]
     own, names = _names(tuple(before)), _names(records)
-    if not names:
+    if not names or 0 in names:
         return 0
     if len(own) >= entity.partitions:
         return min(own)
-    whole = max(names) - min(names) + 1 >= max(entity.partitions, *_asked(records))
+    whole = max(names) - min(names) + 1 >= max((entity.partitions, *_asked(records)))
     return min(names) if whole else None
 
 
@@ -66,7 +74,7 @@ def _begins(family: Profile, entity: Entity, records: Records) -> Mapping[str, A
     """The partitions by their numbers, those to come included, and one that a broker may add wrongly."""
     if not family.flows:
         return {}
-    most, lowest = max(entity.partitions, *_asked(records)) + 1, _lowest(entity, records) or 0
+    most, lowest = max((entity.partitions, *_asked(records))) + 1, _lowest(entity, records) or 0
     return {"most": most, "names": tuple(range(lowest, lowest + most))}
 
 
