@@ -13,13 +13,16 @@ from partq.conformance.oracle.roles import RESUMES, UPDATES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import Outcome
-from partq.model.profiles import Entity, Profile, requirements_of
+from partq.model.profiles import SECOND, Entity, Profile, requirements_of
 
 _COUNT: Final = "partitions"
 _RULE: Final = "REB-17"
 
 _MOST: Final = 1_000
 """So many partitions are followed."""
+
+_AT_ONCE: Final = SECOND // 1_000
+"""So long, ns, an update may take in a simulation, and change everything at one instant."""
 
 
 def _scales(record: Record) -> bool:
@@ -50,11 +53,22 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
         return records
     if not all(map(_is_count, _asked(records))):
         raise Ambiguous(f"a number of partitions that is none, or above {_MOST:,}, is not modelled")
+    if any(_goes_by_steps(header, entity, record, records) for record in records):
+        raise Ambiguous("partitions that may come, or go, one after the other are not modelled")
     if any(record.op == RESUMES for record in records):
         raise Ambiguous("flows that come back where the number of partitions changes are not modelled")
     if _lowest(entity, records) is None:
         raise Ambiguous("which partition is the first one is not shown")
     return records
+
+
+def _goes_by_steps(header: Header, entity: Entity, record: Record, records: Records) -> bool:
+    """Whether an update may change partition after partition, so far apart that it shows."""
+    if not _scales(record) or record.outcome == Outcome.ERROR:
+        return False
+    asked = record.args["settings"][_COUNT]
+    most = max(abs(asked - count) for count in (entity.partitions, *_asked(records)))
+    return most > 1 and (record.ret is None or record.ret - record.call > max(header.lateness, _AT_ONCE))
 
 
 def _lowest(entity: Entity, records: Records) -> int | None:
