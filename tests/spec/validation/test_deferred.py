@@ -64,6 +64,7 @@ WRONG = (
     aside(defer("x"), by_number("a", shown=(show("a", 1, 2),))),  # counted twice
     aside(TAKEN),  # it is not deferred
     aside(defer("x"), peek(state(1, "active"), *B)),  # PEEK-7
+    aside(defer("x"), peek(state(1, "active")._replace(tries=None), *B)),  # though no count is shown
     aside(peek(state(1, "deferred"), *B)),
     aside(defer("x"), peek(state(1, "scheduled"), *B)),
     aside(defer("x"), peek(*B)),  # it is there

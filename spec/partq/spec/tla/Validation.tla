@@ -403,7 +403,7 @@ ShownAs(m, state) == CASE state = "deferred" -> msg[m].aside
 OnePeek ==
     /\ Peek(E.who, In(E.ms))
     /\ \A i \in DOMAIN E.ms : /\ E.counts[i] # -1 => PeekCount(E.ms[i], E.counts[i])
-                               /\ ShownAs(E.ms[i], E.states[i])
+                              /\ ShownAs(E.ms[i], E.states[i])
 
 \* As `Drops`, also where the window may be over.
 Dropped(m) == MaySend(m) /\ MayRepeat(m) /\ NotKept(m) /\ UNCHANGED ghostVars
@@ -805,7 +805,7 @@ Changeless(step) ==
                 /\ Serves(p)
                 /\ OldestOf(In(S.ms), p, cursor[S.who])
             /\ \A i \in DOMAIN S.ms : /\ S.counts[i] \in { -1, msg[S.ms[i]].count }
-                                       /\ ShownAs(S.ms[i], S.states[i])
+                                      /\ ShownAs(S.ms[i], S.states[i])
       [] S.op = "settlement refused" ->
             /\ S.error = "lost" /\ running
             /\ OneIsOver(S)
@@ -872,7 +872,7 @@ InWay(n, m) == /\ msg[m].at = "ready" /\ msg[m].placed
 \* m is shown among the dead, and is not there yet.
 Buries(m) == /\ E.op \in { "peek dead", "receive dead", "delete dead" }
              /\ \E i \in DOMAIN E.ms : /\ E.ms[i] = m /\ ~InDeadLetters(m)
-                                      /\ \A k \in 1 .. i - 1 : InDeadLetters(E.ms[k])
+                                       /\ \A k \in 1 .. i - 1 : InDeadLetters(E.ms[k])
 MayBeWorn(m) == msg[m].count + T.unseen >= MaxDeliveryCount
 WearsOut(m) == Buries(m) /\ T.graves[m].why \in { "-", "limit" }
 
