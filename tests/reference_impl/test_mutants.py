@@ -61,10 +61,6 @@ AFTER = 25
 
 
 NOT_YET = {
-    "failures-counted-twice",
-    "forged-lock-accepted",
-    "rebalance-without-delay",
-    "renewals-counted",
     "batch-goes-with-its-first",
     "locked-shown-as-deferred",
     "never-dead-letters",
