@@ -4,9 +4,9 @@ not: keyless batches (KEY-5), and valid requests outside transactions for good (
 found, or as if a lock were lost.
 
 A broker may refuse anything for the time being (busy, a limit reached), but not as something that it was not.
-Where a request may not have been valid nothing is said. What is refused in a transaction, at its end, through
-a flow, or by a lock that holds, the judge alone decides; what is refused because something is down is
-`faults.py`'s business; what was stored though it was rejected `delivery.content`'s.
+Where a request may not have been valid (its flow possibly gone) nothing is said. What is refused in a
+transaction, at its end, or by a lock that holds, the judge alone decides; what is refused because something
+is down is `faults.py`'s business; what was stored though it was rejected `delivery.content`'s.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def _plain_send(facts: Facts, record: Record) -> bool:
 
 
 def _receive(facts: Facts, record: Record) -> bool:
-    """Without flows, and without sessions, outside of which nothing is received."""
-    return not facts.entity.requires_session and not facts.profile.flows
+    """With flows, its flow is bound. Where there are sessions, nothing is received outside of one."""
+    return not facts.entity.requires_session and (not facts.profile.flows or _bound(facts, record))
 
 
 def _peek(facts: Facts, record: Record) -> bool:
@@ -211,6 +211,22 @@ def _bind(facts: Facts, record: Record) -> bool:
     return facts.profile.flows and "partition" not in record.args and not possibly_bound
 
 
+def _unbind(facts: Facts, record: Record) -> bool:
+    """Its flow is bound."""
+    return facts.profile.flows and _bound(facts, record)
+
+
+def _bound(facts: Facts, record: Record) -> bool:
+    flow = record.args.get("flow")
+    return any(
+        session.bind.proc == record.proc
+        and flow in (None, session.flow)
+        and session.certain_start < record.call
+        and (session.possible_end > returned(record) or session.end is record)
+        for session in facts.derive(FlowTimeline).sessions
+    )
+
+
 _VALID: Final[Mapping[str, Callable[[Facts, Record], bool]]] = {
     "send": _plain_send,
     "send_batch": _plain_send,
@@ -218,6 +234,7 @@ _VALID: Final[Mapping[str, Callable[[Facts, Record], bool]]] = {
     "peek": _peek,
     "begin": _begin,
     "bind": _bind,
+    "unbind": _unbind,
 }
 
 
@@ -249,8 +266,8 @@ SCREEN: Final = Screen(
         "That a transaction is over is known where a commit or rollback was ok, not where the broker rolled "
         "it back, nor where its name is used again (TXN-10).",
         "KEY-9: a batch, and what is sent amid a fault, may be refused for another reason; a limit that is "
-        "reached, and any passing error, may be the reason of any refusal. What is refused through a "
-        "flow is left to the judge.",
+        "reached, and any passing error, may be the reason of any refusal. Which flows a kill ended is "
+        "inferred from unbinds alone.",
     ),
     needs={
         "KEY-5": ("send_batch",),

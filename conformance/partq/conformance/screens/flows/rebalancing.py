@@ -8,6 +8,7 @@ reconnect in them are not judged.
 One anomaly, one rule:
 
 =====================================================================================  ======
+after a bind at C < P from rest something moves before the delay is over               REB-4
 at rest a flow that bound at C < P has nothing, or a partition nobody ever lost        REB-4
 after a bind at C ≥ P from rest anything moves at all                                  REB-5
 a flow that bound at C ≥ P gets a partition before any flow is lost                    REB-5
@@ -91,10 +92,19 @@ class _Judge:
     # The first change of an episode.
 
     def _bound(self, episode: RebalanceEpisode, bind: Change, session: FlowSession) -> None:
-        """That a rebalance has to wait (REB-4) is left to the judge."""
-        moved = self._first_event(bind.call, episode.watch) if session.standby else None
-        if moved is not None:
-            self._surplus_moved(bind, moved)
+        if session.standby:
+            moved = self._first_event(bind.call, episode.watch)
+            if moved is not None:
+                self._surplus_moved(bind, moved)
+        elif session.standby is False:
+            others = (change.call for change in episode.changes if not _useful(change))
+            early = bind.call + self.delay - self.skew
+            moved = self._first_event(bind.call, min(early, next(others, episode.until)))
+            if moved is not None:
+                self.report.count("REB-4")
+                self._find(
+                    "REB-4", "no delay", (bind.record, moved), f"{_said(moved)} {_after(moved, bind)} it"
+                )
 
     def _lost(
         self, episode: RebalanceEpisode, n: int, loss: Change, session: FlowSession, at_rest: bool
@@ -342,8 +352,7 @@ SCREEN: Final = Screen(
         "A flow that binds soon after another was lost may cancel handoffs (REB-9 leaves it open): then "
         "shares are not judged.",
         "After the first finding the partitions at rest are not looked at any more.",
-        "With a delay of zero there is no wait that could be cut short (REB-7); whether a bind is waited for "
-        "(REB-4) the judge says.",
+        "With a delay of zero there is no wait that could be cut short (REB-4, REB-7).",
         "Partitions that move though no flow came or went break no rule, if they are at rest again.",
     ),
     needs=dict.fromkeys(("REB-4", "REB-5", "REB-6", "REB-7", "REB-11", "REB-12", "REB-14"), ("bind",)),

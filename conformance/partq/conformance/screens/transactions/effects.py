@@ -11,13 +11,15 @@ from typing import Final
 
 from partq.conformance.facts.index import RET, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
-from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies, homes, key_rule, unfit_in_session
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
 from partq.model.operations import Outcome
+
+WIPING: Final = frozenset({"partition_down", "broker_kill"})
+"""Faults by which a defective broker may lose, or undo, what it had stored."""
 
 
 def check(facts: Facts) -> Report:
@@ -130,13 +132,17 @@ def _undone(
     id = seen.delivery.id
     shown = (*facts.received[id], *facts.peeked.get(id, ()))
     again = next((one for one in shown if one.call > committed), None)
-    if again is not None and not facts.derive(Outages).faults(None).touching(
-        txn.committed_from or 0, again.ret
-    ):
+    if again is not None and not _struck(facts, txn.committed_from or 0, again.ret):
         why = f"{id!r} was completed in transaction {txn.name!r}, which was committed, and shown again by a "
         why += f"{again.record.op} called at {time_text(again.call)}"
         report.find("TXN-5", "completion undone", (record, *_ending(txn), again.record), why)
     return again is not None
+
+
+def _struck(facts: Facts, start: int, end: int) -> bool:
+    """Whether a fault that may undo what was stored lies between."""
+    near = (fault for fault in facts.disruptions if fault.call <= end and returned(fault) >= start)
+    return any(fault.op in WIPING for fault in near)
 
 
 SCREEN: Final = Screen(
