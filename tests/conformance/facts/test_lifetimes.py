@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from partq.conformance.facts.index import FOREVER, facts_of
-from partq.conformance.facts.lifetimes import EXPIRING, SCHEDULED, SENT_TWICE, Lifetimes
+from partq.conformance.facts.lifetimes import EXPIRING, SCHEDULED, SENT_TWICE, Lifetimes, Removal
 from partq.conformance.history.notation import history
 
 
@@ -42,3 +42,11 @@ def test_how_a_message_was_shown_is_in_order_of_calls_either_way_and_both() -> N
     assert [seen.record.op for seen in shown.appearances] == ["peek", "receive", "peek"]
     assert shown.first is shown.peeks[0]
     assert [life.id for life in lives.unseen] == ["m2"]
+
+
+def test_what_may_have_removed_a_message() -> None:
+    text = "p send m1\np receive 1 -> m1#1 lock=k\np complete k -> error lock_lost\np complete k"
+    facts = facts_of(history(text))[0]
+    refused, completed = facts.settlements
+    life = facts.derive(Lifetimes).by_id["m1"]
+    assert life.removal == Removal(completed.call, refused.call, completed.ret, completed.call)

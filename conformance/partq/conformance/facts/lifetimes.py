@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.model.messages import Delivery, ambiguous
 from partq.model.operations import Outcome
@@ -62,6 +63,42 @@ class Lifetime(Struct, eq=False, gc=False):
     def first(self) -> Observation:
         """The earliest of its appearances, of which there must be one."""
         return self.appearances[0]
+
+    @property
+    def removal(self) -> Removal:
+        """The operations that may have removed it: its deliveries, and the settlements of their locks."""
+        answered = tried = certain = FOREVER
+        last = self.appearances[-1].call if self.appearances else -1
+        for seen in self.deliveries:
+            if seen.delivery.lock is None:
+                answered = min(answered, seen.call)
+                if certain == FOREVER and seen.record.deletes:
+                    certain = seen.ret
+            for settlement in seen.settlements:
+                called, removes = settlement.call, settlement.op in REMOVALS
+                if settlement.outcome == Outcome.OK:
+                    last = max(last, called)
+                    if removes:
+                        answered = min(answered, called)
+                        if certain == FOREVER and "txn" not in settlement.args:
+                            certain = returned(settlement)
+                elif removes:
+                    tried = min(tried, called)
+        return Removal(answered, tried, certain, last)
+
+
+class Removal(Struct, frozen=True, gc=False):
+    """The operations that may have removed a message.
+
+    ``answered``: the earliest call of what removes it, and was answered so · ``tried``: that of a removal
+    that was not · ``certain``: the return of what certainly removed it, outside transactions; `FOREVER`:
+    there is none · ``last_there``: the latest call that shows it there; -1: none does.
+    """
+
+    answered: int
+    tried: int
+    certain: int
+    last_there: int
 
 
 class Lifetimes:

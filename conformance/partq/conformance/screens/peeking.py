@@ -1,7 +1,7 @@
 """Peeks compared with a partition's messages by number: messages passed over though they certainly were there
 and not hidden by a lock (PEEK-1, PEEK-2, PEEK-4, PEEK-5); and answers that are wrong by themselves.
 
-All else that a peek leaves out or shows is left to the judge: messages locked, or not shown later, effects of
+All else that a peek leaves out or shows is left to the judge: messages possibly locked or lost, effects of
 faults or of numbers in disorder, removed messages, counts that it changes. `exercised` counts these rules.
 """
 
@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.intervals import Intervals
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.facts.numbers import Placements
 from partq.conformance.facts.records import out_of_order, returned, span
 from partq.conformance.history import Record
+from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.operations import Outcome
 
@@ -128,6 +129,8 @@ class _Peeks:
         self.lasting = lasting + facts.header.skew_ns if facts.profile.locks_expire else FOREVER
         unseen = (one for one in facts.receives if caching or one.outcome == Outcome.UNKNOWN)
         self.unseen = Intervals(map(span, unseen))
+        unknown = (one.call for one in facts.receives if one.outcome == Outcome.UNKNOWN and one.deletes)
+        self.doubtful = min(unknown, default=FOREVER)
 
     def check_walk(self, peeks: list[Record], resets: Intervals) -> None:
         """A client's cursor stands after what it has shown, until a fault may have put it back."""
@@ -178,11 +181,14 @@ class _Peeks:
         parts = shown if record.messages else self.logs
         passed = (self._skipped(record, walk, part, sorted(shown.get(part, ()))) for part in parts)
         skipped = next(filter(None, passed), None)
+        if skipped is None and not record.messages and walk.after == {}:
+            skipped = self._never_shown(record, walk)
         if skipped is not None:
             self._find(record, walk, skipped)
 
     def _skipped(self, record: Record, walk: Walk, partition: int, shown: list[int]) -> Lifetime | None:
-        """The youngest of the messages that it passes over that certainly was there and free."""
+        """The youngest of the messages that it passes over, as far as they certainly were there and free; if
+        none was, held."""
         log = self.logs[partition]
         if walk.after is not None:
             low = bisect_right(log.places, walk.after.get(partition, -1))
@@ -193,20 +199,37 @@ class _Peeks:
         high = bisect_left(log.places, shown[-1]) if shown else len(log.places)
         passed = (at for at in range(high - 1, low - 1, -1) if log.places[at] not in shown)
         lives = (log.lives[at] for at, _ in zip(passed, range(LOOKED_AT), strict=False))
-        return next(
-            (one for one in lives if self._there(one, record) and self._free(one, walk, record)), None
-        )
+        there = [life for life in lives if self._there(life, record)]
+        free = (life for life in there if self._free(life, walk, record))
+        return next(free, None) or next((life for life in there if self._held(life, record)), None)
+
+    def _never_shown(self, record: Record, walk: Walk) -> Lifetime | None:
+        """A message that no client has seen, and that an answer which may show everything had to hold."""
+        for life in self.facts.derive(Lifetimes).unseen[:LOOKED_AT]:
+            plain = "txn" not in life.record.args
+            if plain and self._there(life, record) and self._free(life, walk, record):
+                return life
+        return None
 
     def _there(self, life: Lifetime, peek: Record) -> bool:
-        """Whether it was there from before the peek until after it, as it was shown later, and no fault was
-        near."""
+        """Whether it was there from before the peek until after it, and no fault was near."""
         ret, start = returned(peek), life.certainly_from
         if "txn" in life.record.args:  # what was committed may become visible later
             start = life.first.ret if life.accepted < FOREVER else FOREVER
-        if start >= peek.call or life.appearances[-1].call <= ret:
+        if start >= peek.call or life.removal.answered <= ret or self._may_be_lost(life, ret):
             return False
         partition = life.partition if self.facts.profile.partitioned else None
         return not self.locks.upsets(partition).touching(life.possibly_from, ret)
+
+    def _may_be_lost(self, life: Lifetime, by: int) -> bool:
+        """Whether it may have gone by then without a removal that was answered: nothing shows it later, and a
+        drain should have, or another removal or its last lock may have ended it."""
+        facts, removal = self.facts, life.removal
+        if removal.last_there > by:
+            return False
+        tried = min(removal.tried, self.doubtful) <= by
+        given_up = may_be_given_up_on(facts, life.deliveries, life.certainly_from)
+        return facts.drained is not None or tried or given_up
 
     def _free(self, life: Lifetime, walk: Walk, peek: Record) -> bool:
         """Whether nobody can have locked it, since the walk began: else a cursor may have passed it."""
@@ -217,6 +240,13 @@ class _Peeks:
             if begun <= ret and seen.ended >= since:
                 return False
         return not hidden or self._never_locked(life, ret)
+
+    def _held(self, life: Lifetime, peek: Record) -> bool:
+        """Whether a client certainly held it, which other peeks show to hide nothing (else PEEK-7)."""
+        if not peek.messages or not self.facts.derive(shown_locked):
+            return False
+        locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
+        return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
 
     def _never_locked(self, life: Lifetime, until: int) -> bool:
         """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
@@ -243,8 +273,8 @@ SCREEN: Final = Screen(
     requirements=("PEEK-1", "PEEK-2", "PEEK-4", "PEEK-5", "PEEK-6", "PEEK-7"),
     check=check,
     blind_spots=(
-        "What a peek leaves out if it may have been locked, was not shown later, or was there amid faults, "
-        "what it shows too early, too late, again or in another order, and the counts that it changes, the "
-        "judge alone sees.",
+        "What a peek leaves out if it may have been locked or lost, or was there amid faults, what it shows "
+        "too early, too late, again or in another order, and the counts that it changes, the judge alone "
+        "sees.",
     ),
 )

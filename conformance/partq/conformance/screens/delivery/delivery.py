@@ -121,6 +121,9 @@ def _check_settlements(facts: Facts, locks: Locks, report: Report) -> None:
         if record.outcome == Outcome.OK:
             for seen in seens:
                 _check_accepted(locks, report, seen, record)
+            if len(seens) < len(names) and _shows_all_locks(facts):
+                report.count("RCV-8")
+                report.find("RCV-8", f"{record.op} of nothing", (record,), "No delivery bears the lock.")
         elif record.outcome == Outcome.ERROR and any(seen.ended < record.call for seen in seens):
             report.count("RCV-8", record.error == LOST)
         if len(seens) > 1 and "txn" not in record.args:
@@ -136,6 +139,13 @@ def _check_accepted(locks: Locks, report: Report, seen: Observation, record: Rec
         why = f"The lock on message {seen.delivery.id!r} had ended before {record.proc} called {record.op}, "
         why += "which answered ok."
         report.find("RCV-8", f"{record.op} accepted", (seen.record, *others[:1], record), why)
+
+
+def _shows_all_locks(facts: Facts) -> bool:
+    """Whether the receives show every lock that was given. One may also have been given by what an entity
+    beside this one showed."""
+    shown = (one.deletes or all(d.lock is not None for d in one.messages) for one in facts.receives)
+    return applies(facts, "RCV-8") and not facts.elsewhere and all(shown)
 
 
 def _check_partitions(report: Report, seens: Sequence[Observation], record: Record) -> None:
@@ -195,8 +205,8 @@ SCREEN: Final = Screen(
         "hold, and ends only by settlement or one full duration after its receive.",
         "RCV-7: a completion whose lock may already have ended, or that overlaps the second delivery, is "
         "left to the judge, and so is a lock that holds and is refused.",
-        "RCV-9: of deliveries that overlap it is not inferred which came first, nor what a transaction adds "
-        "to the count; whether a count is too high is left to the judge.",
+        "RCV-9: each lock that no client may have seen explains one count. Of deliveries that overlap it is "
+        "not inferred which came first, nor what a transaction adds to the count.",
         "What a transaction settles is judged by TXN-5.",
     ),
     needs={

@@ -1,5 +1,5 @@
-"""Messages delivered more than once: exclusive locks (RCV-6), no return of finished messages (RCV-7),
-delivery counts that are too low (RCV-9).
+"""Messages delivered more than once: exclusive locks (RCV-6), no return of finished messages (RCV-7), the
+delivery count (RCV-9).
 
 One anomaly, one finding: a message that came back after it was finished, or while it was locked, is not
 judged further. Where a history shows that one of several rules is violated, but not which, the judge decides.
@@ -7,13 +7,12 @@ judged further. Where a history shows that one of several rules is violated, but
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 
 from partq.conformance.facts.index import RET, Facts, Observation
-from partq.conformance.facts.lifetimes import Lifetimes
-from partq.conformance.facts.locks import Locks
+from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
+from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report
@@ -27,7 +26,10 @@ class Redelivery:
         self.facts = facts
         self.locks = locks
         self.report = report
-        self.kills = facts.dead if facts.profile.kill_undoes_settlements else []
+        profile = facts.profile
+        self.caching = profile.caching_front_ends
+        self.kills = facts.dead if profile.kill_undoes_settlements else []
+        self.unseen = facts.derive(UnseenLocks)
         self.counted = 0
         self.calls = [record.call for record in facts.receives]
 
@@ -35,11 +37,15 @@ class Redelivery:
         """RCV-6, RCV-7 and RCV-9 on every message that was received and whose ID was sent once."""
         for life in self.facts.derive(Lifetimes).delivered:
             seens = life.deliveries
+            if len(seens) == 1 and not seens[0].delivery.delivery_count:
+                continue
             if len(seens) > 1:  # twice in one answer is `delivery.py`'s
                 seens = list({seen.record.i: seen for seen in seens}.values())
-                by_return = sorted(seens, key=RET)
-                if not (self._finished(seens, by_return[-1].ret) or self._overlap(seens, by_return)):
-                    self._count(by_return)
+            by_return = sorted(seens, key=RET)
+            if len(seens) == 1 or not (
+                self._finished(seens, by_return[-1].ret) or self._overlap(seens, by_return)
+            ):
+                self._count(life, by_return)
         self.report.count("RCV-9", self.counted)
         self._exercised()
 
@@ -126,25 +132,31 @@ class Redelivery:
 
     # RCV-9
 
-    def _count(self, by_return: list[Observation]) -> None:
-        """Hold the counts shown against the locks that certainly ended between one delivery and the next."""
-        low = by_return[0].delivery.delivery_count or 0
-        for before, seen in pairwise(by_return):
-            count = seen.delivery.delivery_count
-            if before.ret >= seen.call:
-                # Two at a time: which was first is not known. Of the one that was last, the count is shown.
+    def _count(self, life: Lifetime, by_return: list[Observation]) -> None:
+        """Hold the counts shown against the locks that ended between one delivery and the next."""
+        if all(seen.delivery.delivery_count is None for seen in by_return):
+            return
+        low = high = 0
+        free_from, since, before = life.record.call, life.record.call, None
+        for seen in by_return:
+            called, count = seen.call, seen.delivery.delivery_count
+            hidden = self.unseen.ended(seen.partition, free_from, since, seen.ret)
+            if before is not None and before.ret >= called:
+                # Two at a time: which was first is not known. Of the one that was last, the count is shown;
+                # its lock is still to end.
                 low = low if count is None else min(low, count)
+                high = (high + 1 if count is None else max(high, count)) + hidden
+                free_from, since, before = min(free_from, seen.held_until), min(since, called), seen
                 continue
-            certain = self._certainly_raised(before, seen)
-            low += certain
-            if count is None:
-                continue
-            self.counted += certain
-            if count < low:
-                why = f"Message {seen.delivery.id!r} was delivered to {seen.record.proc} with delivery count "
-                self.report.find("RCV-9", "too low", (before.record, seen.record), f"{why}{count}.")
-                return
-            low = count
+            certain = before is not None and self._certainly_raised(before, seen)
+            low, high = low + certain, high + hidden + (before is not None)
+            if count is not None:
+                self.counted += certain
+                if not low <= count <= high:
+                    self._judge_count(life, seen, before, low, high)
+                    return
+                low = high = count
+            free_from, since, before = seen.held_until, called, seen
 
     def _certainly_raised(self, seen: Observation, again: Observation) -> bool:
         """Whether the delivery's lock certainly ended, before that one, in a way that raises the count; not
@@ -160,6 +172,20 @@ class Redelivery:
         first = settlements[0]
         settled = first.outcome == Outcome.OK and returned(first) < again.call
         return settled and len(settlements) == 1 and seen.held_until == first.call
+
+    def _judge_count(
+        self, life: Lifetime, seen: Observation, before: Observation | None, low: int, high: int
+    ) -> None:
+        """A count out of bounds, unless a peek (PEEK-6), or locks that ended early, also such as nobody saw
+        (RCV-6), explain as well why it is too high."""
+        delivery, record = seen.delivery, seen.record
+        count, since = delivery.delivery_count or 0, life.possibly_from if before is None else before.call
+        others = bisect_right(self.calls, seen.ret) - bisect_right(self.calls, since) - 1
+        early = self.caching and count <= high + others
+        if count < low or not (early or any(peek.call < seen.ret for peek in life.peeks)):
+            cause = "too low" if count < low else "too high"
+            why = f"Message {delivery.id!r} was delivered to {record.proc} with delivery count {count}."
+            self.report.find("RCV-9", cause, (record,) if before is None else (before.record, record), why)
 
     # What was exercised.
 

@@ -15,7 +15,7 @@ A more special rule owns the split if its explanation fits, if enough such coinc
 | KEY-1 | the single send, if it bears a session ID |
 | KEY-2 | the single send, if it bears no session ID |
 | KEY-8 | the single send, if its key is in the JMS property alone |
-| ROUTE-2 | sender, a fault of a client, operation, kind of key; nothing of these |
+| ROUTE-2 | sender, connection, its losses, operation, kind of key; nothing of these |
 
 On what the partition depends is a guess within one history, and all findings of a rule are of one cause. A
 batch, and what was sent in one transaction, counts as one send. What a counter tore apart that spilled into
@@ -28,7 +28,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import log2
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from partq.conformance.facts.index import Facts
@@ -102,8 +101,15 @@ def judge_splits(
 
 def _sends(group: Sequence[Lifetime]) -> list[Lifetime]:
     """One message of each send, batch or transaction and partition it is in."""
-    units = {(life.record.args.get("txn", life.record.i), life.partition): life for life in reversed(group)}
-    return list(reversed(units.values()))[:SAMPLE]
+    seen = set()
+    sends = []
+    for life in group:
+        record = life.record
+        unit = (record.args.get("txn", record.i), life.partition)
+        if unit not in seen:
+            seen.add(unit)
+            sends.append(life)
+    return sends[:SAMPLE]
 
 
 def _coincidences(one: _Explanation, keys: Sequence[Sequence[Lifetime]]) -> int | None:
@@ -126,12 +132,16 @@ def _misrouted(sends: Sequence[Lifetime]) -> int:
 
 def _owner(fitting: Sequence[tuple[int, _Explanation]], misrouted: int, bits: float) -> _Explanation:
     """The special rule with enough for it, else the ROUTE-2 that explains most."""
-    score, best = max(fitting, key=itemgetter(0))
+    score, best = max(fitting, key=_score)
     others = max((score for score, one in fitting if one.requirement != best.requirement), default=0)
     enough = bits * score >= best.enough and score >= others + MARGIN
     if enough and misrouted >= MISROUTED:
         return best
-    return max((entry for entry in fitting if entry[1].requirement == "ROUTE-2"), key=itemgetter(0))[1]
+    return max((entry for entry in fitting if entry[1].requirement == "ROUTE-2"), key=_score)[1]
+
+
+def _score(entry: tuple[int, _Explanation]) -> int:
+    return entry[0]
 
 
 def _explanations(facts: Facts) -> Iterator[_Explanation]:
@@ -159,6 +169,7 @@ def _explanations(facts: Facts) -> Iterator[_Explanation]:
         jms_only = _alone_if(lambda life: life.sent.message.property(SOLACE_KEY) is None)
         yield _Explanation("KEY-8", f"the key only if it is in {SOLACE_KEY}", lambda _: jms_only)
     yield _Explanation("ROUTE-2", "", lambda _: _sender)
+    yield _Explanation("ROUTE-2", "", _connection(facts))
     yield _Explanation("ROUTE-2", "", lambda _: lambda life: life.record.op)
     yield _Explanation("ROUTE-2", "", lambda _: _has_session)
     yield _Explanation("ROUTE-2", "", lambda _: id)
@@ -170,6 +181,19 @@ def _has_session(life: Lifetime) -> bool:
 
 def _sender(life: Lifetime) -> str:
     return life.record.proc
+
+
+def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:
+    """The sender, and how many connections had been lost; itself where that is not sure."""
+    faults = ("partition_down", "broker_kill", "frontend_lost")
+    lost = [record for record in facts.disruptions if record.op not in faults]
+    since = _since([span(record) for record in lost])
+
+    def classes(sends: Sequence[Lifetime]) -> Class:
+        epoch = since(sends)
+        return lambda life: (_sender(life), epoch(life))
+
+    return classes
 
 
 def _alone_if(trait: Callable[[Lifetime], bool]) -> Class:
