@@ -31,6 +31,10 @@ FAILED: Final = 2
 """An unknown send that is never shown: that it failed explains at least as much as that it did not."""
 
 
+_NUMBERING: Final = frozenset({"SEQ-1", "SEQ-2", "SEQ-3", "SEQ-4", "SEQ-5", "SEQ-6"})
+"""With one of these waived, a gap between numbers tells nothing."""
+
+
 class Guidance(NamedTuple):
     """Of each effect: ``roles``: one of the constants above. ``before``: the effects that certainly come
     before it, as bits. ``estimates``: its instant, in parts of a ns. ``places``: for a send whose partition
@@ -73,7 +77,8 @@ class Known:
         self.handoff = cfg.entity.max_handoff
         self.homes = _homes(effects, cfg)
         self.estimates = estimates_of(effects, cfg)
-        likely = {} if cfg.profile.flows or cfg.waived else likely_places(effects, self.homes, cfg)
+        numbered = not cfg.profile.flows and _NUMBERING.isdisjoint(cfg.waived)
+        likely = likely_places(effects, self.homes, cfg) if numbered else {}
         self.places = tuple((likely[n], None) if n in likely else home for n, home in enumerate(self.homes))
         self.orderings = list(orderings_of(effects, self.senders, self.shows, self.homes, cfg))
         self.orderings += _copies_last(effects, copied)
