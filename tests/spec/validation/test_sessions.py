@@ -107,6 +107,7 @@ SETTLES = did("begin", "c2", txn="t"), complete("x", txn="t")
         (held(A, accept(), takes(show("a", 1, 0, "x")), *SETTLES), "settled in a transaction"),
         (held(did("defer", "c2", locks=("x",))), "deferred messages of sessions"),
         (held(accept())._replace(sessions=False), "no operation accept_session"),
+        (held(sent("a", outcome="unknown"), accept(next=True)), "comes next, and a send of unknown outcome"),
     ],
 )
 def test_what_is_not_said_of_sessions_is_not_followed(one: Recording, reason: str) -> None:

@@ -59,6 +59,7 @@ def check_scope(recording: Recording) -> None:
         if reason:
             raise NotFollowed(reason)
     _check_ids(recording)
+    _check_next(recording)
     _check_transactions(recording)
     if "flows" in recording.words:
         _check_flows(recording)
@@ -104,6 +105,13 @@ def _check_ids(recording: Recording) -> None:
             if message.id in sent:
                 raise NotFollowed(f"message ID {message.id!r} was sent twice")
             sent.add(message.id)
+
+
+def _check_next(recording: Recording) -> None:
+    """Whether a message that may not have been sent makes a session come next is not followed."""
+    doubtful = any(one.sent and not one.happened and not one.refused for one in recording.operations)
+    if doubtful and any(one.next and one.happened for one in recording.operations):
+        raise NotFollowed("a session that comes next, and a send of unknown outcome")
 
 
 def _check_transactions(recording: Recording) -> None:
