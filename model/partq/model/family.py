@@ -178,7 +178,8 @@ _SINGLE: Final = ":1"
 """What tells of a queue in ``forward_to`` that it has a single partition."""
 
 _NAME: Final = re.compile(r"[^/\s]+")
-RULE: Final = re.compile(rf"true|false|({'|'.join(CORRELATED)}|prop\.[^=]+)=.+|{SQL}.+", re.DOTALL)
+_FIELDS: Final = "|".join((*CORRELATED, re.escape(PROPERTY) + "[^=]+"))
+RULE: Final = re.compile(rf"true|false|({_FIELDS})=.+|{SQL}.+", re.DOTALL)
 """What a subscription's rule may be."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Final
 
 from lark import Lark, Token, Tree
@@ -75,6 +75,12 @@ def parser(outer: str, inner: str) -> Lark:
     return Lark(grammar, start="condition", parser="lalr", lexer="basic")
 
 
+@lru_cache(maxsize=4096)
+def parsed(text: str, outer: str, inner: str) -> Tree[Token]:
+    """The parsed filter. Raises `LarkError`."""
+    return parser(outer, inner).parse(text)
+
+
 class Conditions:
     """Whether a message is what a filter asks for. ``LEVELS``: AND and OR, the one that binds first last."""
 
@@ -85,10 +91,10 @@ class Conditions:
     def check(self, rule: str) -> None:
         """Raises `Refused` where a filter is none."""
         if rule.startswith(MARK):
-            self.understood(rule.removeprefix(MARK))
+            self.look_over(self.understood(rule.removeprefix(MARK)), NESTED)
 
     def holds(self, rule: str, content: Content) -> bool:
-        """Whether the filter matches the message: what is unknown does not."""
+        """Whether the filter, which was checked, matches the message: what is unknown does not."""
         return self.truth(self.understood(rule.removeprefix(MARK)), content) is True
 
     def understood(self, text: str) -> Tree[Token]:
@@ -96,11 +102,9 @@ class Conditions:
         if len(text) > QUOTA:
             raise Refused("quota", f"a filter has {QUOTA} characters at the most")
         try:
-            tree = parser(*self.LEVELS).parse(text)
+            return parsed(text, *self.LEVELS)
         except LarkError:
             raise Refused("invalid_operation", f"this is no filter: {text}") from None
-        self.look_over(tree, NESTED)
-        return tree
 
     def look_over(self, part: Any, left: int) -> None:
         """Raises `Refused` where a filter asks for what no message has, or is nested too deeply."""

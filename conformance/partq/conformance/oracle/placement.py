@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partq.conformance.oracle.effects import Effect, held_messages
 from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS, UPDATES
@@ -223,7 +223,7 @@ def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
     last = -FOREVER
     for effect in updates:
         if effect.observed.status == Outcome.OK:
-            asked = dict(effect.action.settings).get("partitions")
+            asked = _asked(effect)
             if effect.call <= last or asked != now:
                 found.append(effect)
                 now = None if effect.call <= last or effect.doubt else asked
@@ -231,9 +231,14 @@ def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
     return found
 
 
+def _asked(update: Effect) -> Any:
+    """How many partitions it asks for."""
+    return dict(update.action.settings).get("partitions")
+
+
 def _is_possible(update: Effect, cfg: Config) -> bool:
     """Whether there may be as many partitions as are asked for."""
-    count = dict(update.action.settings).get("partitions")
+    count = _asked(update)
     return type(count) is int and 0 < count <= len(cfg.names)
 
 
@@ -251,7 +256,7 @@ def _kept(
     drained = any(effect.action.op == DRAINED for effect in effects)
     changes = [(-FOREVER, count)]
     for update in updates:
-        changes.append((update.call, dict(update.action.settings).get("partitions", changes[-1][1])))
+        changes.append((update.call, _asked(update)))
     for effect in effects:
         sent = max(n for n, (since, _) in enumerate(changes) if since <= effect.call)
         for message in effect.action.messages:

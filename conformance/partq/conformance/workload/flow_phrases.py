@@ -21,7 +21,7 @@ def _receive(draft: Draft, clients: Sequence[str], limit: int) -> None:
         draft.add(client, "receive", max=limit, timeout=SECOND)
 
 
-def _rest(draft: Draft) -> None:
+def rest(draft: Draft) -> None:
     """Long enough for every delay and handoff to end."""
     entity = draft.entity
     draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
@@ -52,7 +52,7 @@ def _restart_and_bind(draft: Draft) -> None:
     for client in draft.clients:
         draft.add(client, "unbind")
         draft.add(client, "bind")
-    _rest(draft)
+    rest(draft)
     _spread(draft)
 
 
@@ -60,7 +60,7 @@ def _handoff(draft: Draft) -> None:
     """A handoff, with and without unacknowledged messages at the old flow."""
     old, new = draft.client(), draft.client()
     draft.add(old, "bind")
-    _rest(draft)
+    rest(draft)
     send_some(draft, 2, 3)
     draft.add(old, "receive", max=20, timeout=SECOND)
     draft.add(new, "bind")
@@ -77,10 +77,10 @@ def _standby(draft: Draft) -> None:
     """Everybody binds, and one that may have been active goes."""
     for client in draft.clients:
         draft.add(client, "bind")
-    _rest(draft)
+    rest(draft)
     draft.add(draft.clients[0], "disconnect" if draft.chance(2) else "unbind")
     _receive(draft, draft.clients[1:], 5)
-    _rest(draft)
+    rest(draft)
 
 
 def _bind_partition(draft: Draft) -> None:
@@ -91,7 +91,7 @@ def _given_back(draft: Draft) -> None:
     """During a handoff the old flow gives back, or settles, some of what it has, and more is sent."""
     old, new = _two(draft)
     draft.add(old, "bind")
-    _rest(draft)
+    rest(draft)
     send_some(draft, 2, 4)
     draft.add(old, "receive", max=20, timeout=SECOND)
     draft.add(new, "bind")
@@ -111,7 +111,7 @@ def _too_late(draft: Draft) -> None:
     old, new = _two(draft)
     key = draft.key()
     draft.add(old, "bind")
-    _rest(draft)
+    rest(draft)
     for _ in range(2 + draft.source.below(3)):
         draft.add(draft.client(), "send", messages=(draft.message(key),))
     draft.add(old, "receive", max=1 + draft.source.below(4), timeout=SECOND)
@@ -132,14 +132,14 @@ def _all_leave(draft: Draft) -> None:
     """Several flows go, one soon after the other, with messages unsettled."""
     for client in draft.clients[:3]:
         draft.add(client, "bind")
-    _rest(draft)
+    rest(draft)
     send_some(draft, 2, 4)
     _receive(draft, draft.clients[:3], 5)
     for client in draft.clients[: 1 + draft.source.below(3)]:
         draft.add(client, "unbind" if draft.source.below(3) else "disconnect")
         if draft.chance(3):
             draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
-    _rest(draft)
+    rest(draft)
     draft.add(draft.client(), "receive", max=20, timeout=SECOND)
 
 
@@ -149,7 +149,7 @@ def _early_leave(draft: Draft) -> None:
     for client in draft.clients:
         draft.add(client, "unbind")
     draft.add(old, "bind")
-    _rest(draft)
+    rest(draft)
     for client in draft.clients:
         draft.add(client, "bind")
     if draft.source.below(3):
@@ -157,7 +157,7 @@ def _early_leave(draft: Draft) -> None:
             draft.add(client, "bind", another=True)
     draft.add(old, "disconnect" if draft.chance(2) else "unbind")
     _receive(draft, draft.clients, 5)
-    _rest(draft)
+    rest(draft)
 
 
 def _second_flow(draft: Draft) -> None:
@@ -165,7 +165,7 @@ def _second_flow(draft: Draft) -> None:
     client = draft.client()
     draft.add(client, "bind")
     draft.add(client, "bind", another=True)
-    _rest(draft)
+    rest(draft)
     send_some(draft, 2, 4)
     for _ in range(2):
         draft.add(client, "receive", max=5, timeout=SECOND, flow=draft.source.below(2))
@@ -180,7 +180,7 @@ def _killed_early(draft: Draft) -> None:
     old, new = _two(draft)
     draft.add(old, "bind")
     if draft.chance(2):
-        _rest(draft)
+        rest(draft)
         send(draft)
         draft.add(old, "receive", max=5, timeout=SECOND)
         draft.add(new, "bind")
@@ -192,7 +192,7 @@ def _killed_early(draft: Draft) -> None:
         draft.add(client, "unbind")
         draft.add(client, "bind")
     _receive(draft, (old, new), 5)
-    _rest(draft)
+    rest(draft)
 
 
 def _two(draft: Draft) -> tuple[str, str]:
@@ -213,7 +213,7 @@ def _newcomer(draft: Draft) -> None:
 FLOW_PHRASES: Final[Phrases] = {
     "bind": bind,
     "bind_partition": _bind_partition,
-    "rest": _rest,
+    "rest": rest,
     "spread": _spread,
     "mixed_batch": _mixed_batch,
     "restart": _restart_and_bind,

@@ -3,7 +3,7 @@ own programs do is in its `programs`."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.profiles import SECOND
@@ -17,92 +17,92 @@ _MET: Final = (
 _OTHERS: Final = (
     "other_created 4, other_deleted 2, management_get 5, management_rest 4, management_repartition 1"
 )
-_QUOTAS: Final = {"max_partitioned_entities": 3, "max_entities": 5}
+_QUOTAS: Final[dict[str, Any]] = {"max_partitioned_entities": 3, "max_entities": 5}
 _IN_SESSIONS: Final = (
     "session_send 16, session_work 10, session_receive 4, session_hand_over 3, session_struck 3"
 )
 
-MEETINGS: Final = (
-    Theme(
-        "meetings",
-        rule="DUP-1",
-        weights=weighed(
-            f"{_MET}, send 8, receive 12, twice 6, copies_scheduled 6, a_window 3, reconsidered 2, "
-            "deferred_together 2, mortal_together 2, mortal_scheduled 2, settle_transaction 3"
-        ),
+
+def _meeting(
+    name: str,
+    rule: str,
+    words: str,
+    needs: str = "",
+    one_in: int = 24,
+    copies: tuple[bool, ...] = (False, True),
+    **settings: Any,
+) -> Theme:
+    """A theme of what may meet in a queue, and of more. ``copies``: whether duplicates are detected."""
+    return Theme(
+        name,
+        rule,
+        weighed(f"{_MET}, {words}"),
         wears=True,
-        settings={"duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        settings={**settings, "duplicate_window": 6 * SECOND},
+        choices={"duplicate_detection": copies},
+        needs=needs,
+        one_in=one_in,
+    )
+
+
+MEETINGS: Final = (
+    _meeting(
+        "meetings",
+        "DUP-1",
+        "send 8, receive 12, twice 6, copies_scheduled 6, a_window 3, reconsidered 2, "
+        "deferred_together 2, mortal_together 2, mortal_scheduled 2, settle_transaction 3",
         one_in=12,
     ),
-    Theme(
+    _meeting(
         "meetings-in-sessions",
-        rule="SES-1",
-        weights=weighed(
-            f"{_MET}, session_send 22, session_accept 4, session_receive 6, session_work 12, "
-            "session_close 2, session_outlast 2, session_hand_over 3, session_struck 3, session_together 3, "
-            "session_renew 1, session_second 3, session_unfit 2, session_settle_two 2, "
-            "cancel 2, look_at_dead 1"
-        ),
-        wears=True,
-        settings={"requires_session": True, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        "SES-1",
+        "session_send 22, session_accept 4, session_receive 6, session_work 12, "
+        "session_close 2, session_outlast 2, session_hand_over 3, session_struck 3, session_together 3, "
+        "session_renew 1, session_second 3, session_unfit 2, session_settle_two 2, "
+        "cancel 2, look_at_dead 1",
         needs="accept_session",
         one_in=12,
+        requires_session=True,
     ),
-    Theme(
+    _meeting(
         "meetings-without-ids",
-        rule="KEY-6",
-        weights=weighed(
-            f"{_MET}, without_ids 24, without_ids_together 8, receive 14, twice 3, a_window 3, reconsidered 2"
-        ),
-        wears=True,
-        settings={"duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (True, True, False)},
+        "KEY-6",
+        "without_ids 24, without_ids_together 8, receive 14, twice 3, a_window 3, reconsidered 2",
         one_in=12,
+        copies=(True, True, False),
     ),
-    Theme(
+    _meeting(
         "meetings-beside-others",
-        rule="ENT-1",
-        weights=weighed(f"{_MET}, {_OTHERS}, send 20, receive 12, twice 4, a_window 2"),
-        wears=True,
-        settings={**_QUOTAS, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        "ENT-1",
+        f"{_OTHERS}, send 20, receive 12, twice 4, a_window 2",
         needs="create",
-        one_in=24,
+        **_QUOTAS,
     ),
-    Theme(
+    _meeting(
         "meetings-in-sessions-beside-others",
-        rule="ENT-1",
-        weights=weighed(f"{_MET}, {_OTHERS}, {_IN_SESSIONS}"),
-        wears=True,
-        settings={**_QUOTAS, "requires_session": True, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        "ENT-1",
+        f"{_OTHERS}, {_IN_SESSIONS}",
         needs="create",
-        one_in=24,
+        **_QUOTAS,
+        requires_session=True,
     ),
-    Theme(
+    _meeting(
         "meetings-in-a-full-queue",
-        rule="ENT-6",
-        weights=weighed(
-            f"{_MET}, {_OTHERS}, capacity_heat 14, capacity_flood 6, send 8, receive 10, twice 6, "
-            "copies_scheduled 4, without_ids 4"
-        ),
-        wears=True,
-        settings={**_QUOTAS, "max_size": 4_000, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        "ENT-6",
+        f"{_OTHERS}, capacity_heat 14, capacity_flood 6, send 8, receive 10, twice 6, "
+        "copies_scheduled 4, without_ids 4",
         needs="create",
-        one_in=24,
+        **_QUOTAS,
+        max_size=4_000,
     ),
-    Theme(
+    _meeting(
         "meetings-in-full-sessions",
-        rule="ENT-6",
-        weights=weighed(f"{_MET}, {_OTHERS}, {_IN_SESSIONS}, capacity_in_session 16, capacity_flood 1"),
-        wears=True,
-        settings={**_QUOTAS, "max_size": 4_000, "requires_session": True, "duplicate_window": 6 * SECOND},
-        choices={"duplicate_detection": (False, True)},
+        "ENT-6",
+        f"{_OTHERS}, {_IN_SESSIONS}, capacity_in_session 16, capacity_flood 1",
         needs="create",
-        one_in=24,
+        **_QUOTAS,
+        max_size=4_000,
+        requires_session=True,
     ),
     Theme(
         "meetings-of-copies",

@@ -41,6 +41,7 @@ def _receive_deferred(t: Building, one: Operation) -> None:
 
 
 def deliver(t: Building, op: str, who: str, one: Operation) -> None:
+    """Add the steps by which what is shown was delivered, and remember its locks."""
     head = 0
     for group in _delivered_together(t, one):
         prior = head if t.flows else 0

@@ -5,10 +5,14 @@ may be a duplicate of which, and which transaction may be over, or full.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import Final
 
 from .recording import NotFollowed, Operation, Sent
 
 Operations = tuple[Operation, ...]
+
+_AROUND: Final = ("begin", "commit", "rollback")
+"""What begins and ends a transaction."""
 
 
 def with_copies(
@@ -63,15 +67,16 @@ def with_limits(operations: Sequence[Operation], timeout: int, most: int) -> Ope
     settled counts no source says. ``timeout``: how long one certainly lasts, ns; ``most``: how many messages
     it may have."""
     begun = {one.txn: one.call + timeout for one in operations if one.op == "begin"}
-    inside = [
-        one for one in operations if one.txn is not None and one.op not in ("begin", "commit", "rollback")
-    ]
+    inside: dict[str, list[Operation]] = {}
+    for one in operations:
+        if one.txn is not None and one.op not in _AROUND:
+            inside.setdefault(one.txn, []).append(one)
 
     def sized(one: Operation) -> Operation:
         late = tuple(t for t, end in begun.items() if t and (one.ret is None or end <= one.ret))
-        if one not in inside:
+        if one.txn is None or one.op in _AROUND:
             return one._replace(late=late)
-        mine = [other for other in inside if other.txn == one.txn and other is not one]
+        mine = [other for other in inside[one.txn] if other is not one]
         asked = [other for other in mine if one.ret is None or other.call <= one.ret]
         accepted = [other for other in mine if other.happened and (other.ret or 0) <= one.call]
         size = len(one.sent)

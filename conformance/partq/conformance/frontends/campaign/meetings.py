@@ -60,19 +60,18 @@ RULES: Final[Mapping[str, str]] = {
 _ALONE: Final = "settings that are not modelled together"
 _ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
 _IDS: Final = "duplicates are not modelled in topics, or where messages are forwarded"
+_OF_BOTH: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("capacity", "sessions"), _ALONE),
+    **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
+    SENT_TWICE: _IDS,
+}
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
-        **dict.fromkeys(("capacity", "forwarding", "sessions"), _ALONE),
-        **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
-        SENT_TWICE: _IDS,
+        **_OF_BOTH,
+        "forwarding": _ALONE,
         "scheduling": "scheduled messages of topics are not modelled",
     },
-    "forwarding": {
-        **dict.fromkeys(("capacity", "sessions"), _ALONE),
-        **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
-        "transaction": "transactions of queues that forward are not modelled",
-        SENT_TWICE: _IDS,
-    },
+    "forwarding": {**_OF_BOTH, "transaction": "transactions of queues that forward are not modelled"},
 }
 """What the judge declines, and why: no programs bring these pairs together."""
 

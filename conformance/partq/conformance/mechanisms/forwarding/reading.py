@@ -74,16 +74,21 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
     emptied, cancelled = _found_empty(entity, records), _cancelled(records)
-    for record in (record for record in records if record.op not in OUTAGES):
-        if is_destination(record.entity) or (record.op != CANCELS and "messages" not in record.args):
+    for record in filter(_reaches, records):
+        if is_destination(record.entity) or "messages" not in record.args:
             yield _without_times(record)
-        elif record.op != CANCELS and record.outcome != Outcome.ERROR:
+        elif record.outcome != Outcome.ERROR:
             came = record.outcome == Outcome.OK and returned(record) < emptied
             for message in record.args["messages"]:
                 stays = message.ttl is None and message.scheduled_at is None
                 by = emptied - 1 if came and stays else None
                 gone = cancelled.get(message.id, FOREVER) < (message.scheduled_at or 0) - skew
                 yield _arrival(record, message, shown.get(message.id, by), skew, _GONE if gone else _DUE)
+
+
+def _reaches(record: Record) -> bool:
+    """Whether the queue that gets the messages is concerned: by no outage and no cancel of the one before."""
+    return record.op not in OUTAGES and (record.op != CANCELS or is_destination(record.entity))
 
 
 def _cancelled(records: Records) -> dict[str, int]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.flow_phrases import rest
 from partq.conformance.workload.phrases import Draft, Phrases, send_some
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.messages import SOLACE_KEY, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -19,7 +20,7 @@ def _resumed(draft: Draft) -> None:
     entity, client = draft.entity, draft.client()
     draft.add(client, "bind")
     if draft.source.below(4):
-        draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
+        rest(draft)
     send_some(draft, 1, 3)
     draft.add(client, "receive", max=5, timeout=SECOND)
     draft.add(client, "disconnect")
@@ -53,11 +54,7 @@ _REST: Final = 12 * SECOND
 """Longer than delay and handoffs take."""
 
 
-def _sends(name: str) -> list[Step]:
-    return [
-        do.send("p1", Message(f"{name}{n}", f"body {n}", properties=((SOLACE_KEY, f"k{n}"),)))
-        for n in range(6)
-    ]
+_sends: Final = partial(do.keyed_sends, count=6)
 
 
 def _lost_and_back(wait: int, *between: Step) -> Steps:

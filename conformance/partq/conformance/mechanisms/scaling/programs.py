@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
+from partq.conformance.workload.flow_phrases import rest
 from partq.conformance.workload.phrases import Draft, Phrases, send_some
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.messages import SOLACE_KEY, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -20,7 +21,7 @@ def _scaled(draft: Draft) -> None:
     for client in clients:
         draft.add(client, "bind")
     if draft.source.below(4):
-        _rest(draft)
+        rest(draft)
     send_some(draft, 2, 4)
     for client in clients:
         draft.add(client, "receive", max=1 + draft.source.below(5), timeout=SECOND)
@@ -37,12 +38,7 @@ def _scaled(draft: Draft) -> None:
     for client in draft.clients:
         draft.add(client, "receive", max=5, timeout=SECOND)
     if draft.chance(2):
-        _rest(draft)
-
-
-def _rest(draft: Draft) -> None:
-    entity = draft.entity
-    draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
+        rest(draft)
 
 
 PHRASES: Final[Phrases] = {"scaled": _scaled}
@@ -67,11 +63,7 @@ _REST: Final = 12 * SECOND
 _ALL: Final = range(40)
 
 
-def _sends(name: str) -> list[Step]:
-    return [
-        do.send("p1", Message(f"{name}{n}", f"body {n}", properties=((SOLACE_KEY, f"k{n}"),)))
-        for n in range(8)
-    ]
+_sends: Final = partial(do.keyed_sends, count=8)
 
 
 def _scale(count: int) -> Step:

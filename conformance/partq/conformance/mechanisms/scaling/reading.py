@@ -9,20 +9,18 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.effects import names_of
 from partq.conformance.oracle.identity import Ambiguous
+from partq.conformance.oracle.reading import PUNCTUAL
 from partq.conformance.oracle.roles import RESUMES, UPDATES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import Outcome
-from partq.model.profiles import SECOND, Entity, Profile, requirements_of
+from partq.model.profiles import Entity, Profile, requirements_of
 
 _COUNT: Final = "partitions"
 _RULE: Final = "REB-17"
 
 _MOST: Final = 1_000
 """So many partitions are followed."""
-
-_AT_ONCE: Final = SECOND // 1_000
-"""So long, ns, an update may take in a simulation, and change everything at one instant."""
 
 
 def _scales(record: Record) -> bool:
@@ -31,8 +29,12 @@ def _scales(record: Record) -> bool:
 
 def _asked(records: Records) -> list[Any]:
     """The numbers of partitions that are asked for, without refused ones that are none, or too many."""
-    asked = ((record, record.args["settings"][_COUNT]) for record in records if _scales(record))
+    asked = ((record, _count_of(record)) for record in records if _scales(record))
     return [count for record, count in asked if record.outcome != Outcome.ERROR or _is_count(count)]
+
+
+def _count_of(update: Record) -> Any:
+    return update.args["settings"][_COUNT]
 
 
 def _is_count(count: Any) -> bool:
@@ -66,9 +68,8 @@ def _goes_by_steps(header: Header, entity: Entity, record: Record, records: Reco
     """Whether an update may change partition after partition, so far apart that it shows."""
     if not _scales(record) or record.outcome == Outcome.ERROR:
         return False
-    asked = record.args["settings"][_COUNT]
-    most = max(abs(asked - count) for count in (entity.partitions, *_asked(records)))
-    return most > 1 and (record.ret is None or record.ret - record.call > max(header.lateness, _AT_ONCE))
+    most = max(abs(_count_of(record) - count) for count in (entity.partitions, *_asked(records)))
+    return most > 1 and (record.ret is None or record.ret - record.call > max(header.lateness, PUNCTUAL))
 
 
 def _lowest(entity: Entity, records: Records) -> int | None:
@@ -108,7 +109,7 @@ def _changed(facts: Facts) -> int:
     count, last = 0, facts.entity.partitions
     for record in facts.records:
         if _scales(record) and record.outcome == Outcome.OK:
-            asked = record.args["settings"][_COUNT]
+            asked = _count_of(record)
             count, last = count + (asked != last), asked
     return count
 

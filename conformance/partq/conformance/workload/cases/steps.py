@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from partq.conformance.workload.program import Program, Step
-from partq.model.messages import Message
+from partq.model.messages import SOLACE_KEY, Message
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND, profile
 
@@ -177,6 +177,14 @@ def restart() -> tuple[Step, ...]:
 def sends(first: int, last: int, *keys: str) -> tuple[Step, ...]:
     """Of each key the messages with these numbers."""
     return tuple(send("c1", message(f"{key}{n}", key)) for n in range(first, last) for key in keys)
+
+
+def keyed_sends(name: str, count: int) -> tuple[Step, ...]:
+    """So many messages, each with a key of its own as Solace has keys."""
+    return tuple(
+        send("p1", Message(f"{name}{n}", f"body {n}", properties=((SOLACE_KEY, f"k{n}"),)))
+        for n in range(count)
+    )
 
 
 def leaving() -> Iterator[Step]:
