@@ -50,6 +50,10 @@ FEW = {"admission": 4, "transactions": 5}
 
 LIMITS = Limits(states=3_000)
 BATCH = 100
+LONGEST = 100
+"""Of longer histories, two that tell how keys are spread, TLC takes a second for each state."""
+LIMITED = ("more than", "TLC did not end within", "in which order")
+"""How the reasons begin for which TLC may leave a history undecided: any other is a defect of the text."""
 
 
 def _each(*judged: Judged) -> pytest.MarkDecorator:
@@ -201,7 +205,7 @@ def test_tlc(mechanism: str) -> None:
         for name, entry in corpus().items()
         if entry.mechanism == mechanism and entry.judge is not Judged.UNKNOWN
         for recording in recordings_of(entry.history).values()
-        if isinstance(recording, Recording)
+        if isinstance(recording, Recording) and len(recording.operations) <= LONGEST
     }
     names, recordings = list(asked), list(asked.values())
     found: dict[str, Validated] = {}
@@ -210,7 +214,8 @@ def test_tlc(mechanism: str) -> None:
         found |= zip([names[n] for n in batch], answers, strict=True)
     wrong = [name for name, said in found.items() if _disagrees(corpus()[name], said)]
     assert not wrong
-    assert not [said.reason for said in found.values() if "Error" in said.reason]
+    undecided = {said.reason for said in found.values() if said.status is Status.UNKNOWN}
+    assert not [reason for reason in undecided if not reason.startswith(LIMITED)]
 
 
 def _disagrees(entry: Entry, said: Validated) -> bool:

@@ -1021,7 +1021,7 @@ TriedAt(u, p) ==
     /\ Missing(p, counter[p])
     /\ counter' = [ counter EXCEPT ![p] = @ + 1 ]
     /\ tried' = tried \cup { << u, p >> }
-    /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars, taken >>
+    /\ UNCHANGED << faultVars, msg, home, txn, peekVars, flowVars, ghostVars, sessionVars, taken >>
 
 \* The transaction is committed, or was.
 DropsFor == \/ E.op = "commit" /\ SameTxn

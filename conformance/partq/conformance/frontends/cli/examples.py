@@ -41,8 +41,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "partq replay smallest.json --broker reference",
     ),
     "fuzz": (
-        "partq fuzz mutant:route-by-body --traces 500 --seed 3 --out found",
-        "partq fuzz mutant:route-by-body --traces 500 --seed 3 --out found --resume",
+        "partq fuzz mutant:route-by-body --traces 500 --seed 1 --out found",
+        "partq fuzz mutant:route-by-body --traces 500 --seed 1 --out found --resume",
         "partq fuzz reference --trace 15603 --seed 7 --profile solace",
     ),
     "mutants": ("partq mutants --only route-by-body --traces 500 --out killed",),
