@@ -13,10 +13,10 @@ from partq.model.delivery import norm as delivery
 from partq.model.duplicates import norm as duplicates
 from partq.model.edits import with_part
 from partq.model.locks.norm import takings
-from partq.model.rebalancing import norm as rebalancing
+from partq.model.rebalancing import handoffs
 from partq.model.settling import norm as settling
 from partq.model.state import Entry, State, Txn
-from partq.model.transactions import commits
+from partq.model.transactions import commits, ending
 from partq.model.transactions import norm as transactions
 from partq.spec import MODULES
 from partq.spec.comparison.compared import Compared, compare, overlooked
@@ -142,7 +142,7 @@ def test_that_a_handoff_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) 
     needs_tlc()
     pair = PAIRS["two flows"]
     small = replace(pair, spec=replace(pair.spec, keys=("a",)), model=replace(pair.model, messages=("a",)))
-    monkeypatch.setattr(rebalancing, "handoff_time", lambda state: (state.now, state.now))
+    monkeypatch.setattr(handoffs, "handoff_time", lambda state: (state.now, state.now))
 
     found = compare(small).difference
 
@@ -234,7 +234,7 @@ def test_that_a_rollback_leaves_a_number_out_is_found(monkeypatch: pytest.Monkey
         return after
 
     assert histories("after a rollback").path == ()
-    monkeypatch.setattr(transactions, "rolled_back", leaves_out)
+    monkeypatch.setattr(ending, "rolled_back", leaves_out)
 
     found = histories("after a rollback")
 

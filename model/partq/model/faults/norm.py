@@ -21,7 +21,7 @@ from ..routing import norm as routing
 from ..settling.norm import expired
 from ..state import Client, State, Txn, client, is_up, range_of, stored_with
 from ..statuses import LOCKED, STATUSES
-from ..transactions import norm as transactions
+from ..transactions.ending import parts_of
 
 Steps = Iterator[tuple[Answer, State]]
 
@@ -31,7 +31,7 @@ def partition_down(state: State, action: Action, seen: Observed | None) -> Steps
     """A partition stops serving. Locks on its messages may end, with or without raising the count."""
     p = position(state.cfg, action.partition)
     if p is not None and not state.down >> p & 1:
-        for tainted in ending(struck_down(state, p), lambda txn: p in transactions.parts_of(txn)):
+        for tainted in ending(struck_down(state, p), lambda txn: p in parts_of(txn)):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(tainted))
 
 

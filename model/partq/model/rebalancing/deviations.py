@@ -11,34 +11,22 @@ from ..configuration import FOREVER
 from ..delivery import norm as delivery
 from ..departures import beyond, instead
 from ..state import Deadline, Flows, State, is_up, range_of, up
+from .consuming import delivers, is_nameless, is_own, one_by_one, receive, unnamed
+from .handoffs import Steps, changed, given_back, handed_over, handoff, handoff_time, redistributed, settled
 from .norm import (
-    Steps,
     bound,
-    changed,
     delays,
-    delivers,
     distributed,
-    given_back,
-    handed_over,
-    handoff,
-    handoff_time,
     inherited,
     is_due,
-    is_nameless,
-    is_own,
     is_surplus,
     left,
     left_behind,
-    one_by_one,
     rebalance,
-    receive,
-    redistributed,
     remaining,
-    settled,
     taken_over,
     timers,
     unbound,
-    unnamed,
     wanted,
     without_flow,
 )

@@ -9,7 +9,8 @@ from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..configuration import FOREVER, position
 from ..state import Flows, State
-from .norm import GONE, Owner, due_moves, handoff, rebalance
+from .handoffs import GONE, Owner, handoff
+from .norm import due_moves, rebalance
 
 Steps = Iterator[tuple[Answer, State]]
 Change = tuple[int, str, str, int]

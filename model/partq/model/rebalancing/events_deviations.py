@@ -9,7 +9,7 @@ from ..configuration import NARROWLY
 from ..departures import beyond
 from ..state import Flows, State
 from .events import heard, owned, told
-from .norm import given_back
+from .handoffs import given_back
 
 
 @beyond(told, "REB-1", broken=True)

@@ -1,46 +1,42 @@
-"""Flows: the consumers, the partitions assigned to each, and how these change hands (REB).
+"""Flows: the consumers, and the partitions assigned to each (REB).
 
 A flow that binds or leaves starts the rebalance delay, or a standby takes over at once; at the delay's end
-any even distribution is allowed. A partition that moves is paused first, until its old flow has nothing
-unsettled or the handoff time ends. `rebalance` and `handoff` are the broker's own moves; `advance` cannot
-pass them once they are overdue. How messages are picked from a partition is `delivery`'s business.
+any even distribution is allowed. `rebalance` and `handoff` are the broker's own moves; `advance` cannot pass
+them once they are overdue. How a partition is handed off is in `handoffs`, what flows receive in `consuming`.
 
 Reconnecting with a former mapping is `resuming`'s business, changing the partition count that of `scaling`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain, combinations
 from typing import Final
 
-from ..actions import INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
+from ..actions import INVALID, LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, guard, point
-from ..configuration import FOREVER, position
-from ..delivery import norm as delivery
-from ..edits import with_part
-from ..operations import SETTLEMENTS, Outcome
-from ..state import Deadline, Flows, State, is_up
-from ..statuses import FRESH, LOCKED
+from ..configuration import FOREVER
+from ..operations import SETTLEMENTS
+from ..state import Deadline, Flows, State
+from .consuming import receive
 from .distributions import even
-
-NOBODY: Final = ""
-"""The heir in a handoff whose new flow has left, without a standby. No source says whether such a handoff
-ends before the next rebalance."""
-
-GONE: Final = "gone"
-"""The state of a partition that a flow was handing off when it went, until that is told: a flow that comes
-back under its name is another one."""
-
-FLOWLESS: Final = ("unbound", GONE)
-"""The states in which a partition's flow has gone."""
+from .handoffs import (
+    GONE,
+    NOBODY,
+    Handoff,
+    Owner,
+    Steps,
+    changed,
+    given_back,
+    handoff,
+    is_bound,
+    redistributed,
+    settled,
+    unsettled_less,
+)
 
 _SOME: Final = 6
 """So many handoffs to a flow that has gone may be cancelled one by one."""
-
-Steps = Iterator[tuple[Answer, State]]
-Owner = tuple[str, str] | None
-Handoff = tuple[str, int, int]
 
 
 def bind(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -118,10 +114,6 @@ def lost(state: State, proc: str, slack: int) -> Iterator[State]:
         return
     for after in left(state, name, slack):
         yield from lost(after, proc, slack)
-
-
-def is_bound(flows: Flows, name: str) -> bool:
-    return any(name == flow for flow, _ in flows.active + flows.standby)
 
 
 @point("REB-4", "REB-9", "REB-10")
@@ -259,19 +251,6 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
     return flows._replace(handoff=handoff), kept
 
 
-@clause("REB-3", "REB-14")
-def given_back(state: State, name: str, only: int | None = None) -> State:
-    """Return a flow's unacknowledged messages to their places."""
-    for p, part in enumerate(state.parts):
-        if only in (None, p) and any(e.lock is not None and e.lock.holder == name for e in part.log):
-            log = tuple(
-                e._replace(status=FRESH, lock=None) if e.lock is not None and e.lock.holder == name else e
-                for e in part.log
-            )
-            state = with_part(state, p, part._replace(log=log))
-    return state
-
-
 def killed(state: State) -> Iterator[State]:
     """What a kill of the broker may do to the flows: they are there again when it is, or all are gone. Of
     those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
@@ -370,173 +349,6 @@ def distributed(
 ) -> Iterator[tuple[str | None, ...]]:
     """The distributions over these flows: even ones."""
     return even(wanted, names)
-
-
-@clause("REB-13", "REB-14")
-def redistributed(state: State, flows: Flows, target: tuple[str | None, ...]) -> Iterator[State]:
-    """Partitions that nobody consumes are with their new flow at once; one that another flow consumes is
-    paused for its handoff."""
-    changes: dict[int, Owner] = {}
-    moving: dict[int, str] = {}
-    for p, name in enumerate(target):
-        pair = flows.owner[p]
-        if name is None:
-            changes[p] = None
-        elif pair is None or pair[1] in FLOWLESS or pair[0] == name:
-            changes[p] = (name, "ready")
-        else:
-            changes[p] = (pair[0], "paused")
-            moving[p] = name
-    for handoff in _deadlines(state, flows, moving):
-        yield settled(changed(state, flows._replace(handoff=handoff), changes), 0)
-
-
-@clause("REB-14")
-def _deadlines(state: State, flows: Flows, moving: Mapping[int, str]) -> list[tuple[Handoff | None, ...]]:
-    """The handoffs to these flows. Of one that is under way already the handoff time goes on, or starts anew:
-    no source says which. All of them do the same, or those to another flow than before start anew."""
-    low, high = handoff_time(state)
-    ways = []
-    for kept in ("all", "none", "of the same flow"):
-        handoff: list[Handoff | None] = [None] * len(flows.owner)
-        for p, name in moving.items():
-            old = flows.handoff[p]
-            anew = old is None or kept == "none" or (kept != "all" and old[0] != name)
-            handoff[p] = (name, low, high) if old is None or anew else (name, *old[1:])
-        ways.append(tuple(handoff))
-    return list(dict.fromkeys(ways))
-
-
-@point("REB-14")
-def handoff_time(state: State) -> tuple[int, int]:
-    """When a handoff that begins now ends."""
-    ends = state.now + state.cfg.entity.max_handoff
-    return (state.now, FOREVER) if state.cfg.untimed else (ends, ends)
-
-
-@point("REB-14")
-def settled(state: State, slack: int) -> State:
-    """A handoff whose old flow has nothing unsettled any more is due now; one whose locks a fault may have
-    ended may be."""
-    flows = state.flows
-    if flows is None or not any(flows.handoff):
-        return state
-    handoff = tuple(
-        waiting if waiting is None or waiting[1] <= state.now else _due(state, p, waiting, slack)
-        for p, waiting in enumerate(flows.handoff)
-    )
-    return state._replace(flows=flows._replace(handoff=handoff))
-
-
-def unsettled_less(before: State, action: Action, answer: Answer, after: State) -> State:
-    """The state after a settlement: a handoff may have nothing more to wait for."""
-    return settled(after, action.slack)
-
-
-def _due(state: State, p: int, waiting: Handoff, slack: int) -> Handoff:
-    locks = [entry.lock for entry in state.parts[p].log if entry.lock is not None and entry.status == LOCKED]
-    if not all(lock.shaken for lock in locks):
-        return waiting
-    flow, _, latest = waiting
-    return (flow, state.now, latest if locks else min(latest, state.now + slack))
-
-
-@point("REB-1", "REB-2", "REB-14")
-def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A partition passes to its new flow; what the old one had not settled may be delivered again."""
-    passing = handed_over(state, action)
-    if passing is not None:
-        p, old, flows, change = passing
-        yield OK, changed(given_back(state, old, p), flows, {p: change})
-
-
-def handed_over(state: State, action: Action) -> tuple[int, str, Flows, Owner] | None:
-    """The partition whose handoff may end, its old flow, the flows without the handoff, and its new pair."""
-    flows, p = state.flows, position(state.cfg, action.partition)
-    if flows is None or p is None or state.dead:
-        return None
-    waiting, pair = flows.handoff[p], flows.owner[p]
-    if waiting is None or pair is None or waiting[1] > state.now:
-        return None
-    after = flows._replace(handoff=(*flows.handoff[:p], None, *flows.handoff[p + 1 :]))
-    return p, pair[0], after, (waiting[0], "ready") if is_bound(flows, waiting[0]) else None
-
-
-@clause("REB-1", "REB-13")
-def changed(state: State, flows: Flows, changes: Mapping[int, Owner], slack: int = 0) -> State:
-    """The state with other pairs of partition and flow; of each change there will be an event. A flow that
-    has come back under its name is another one (REB-9)."""
-    owner, unseen = list(flows.owner), list(flows.unseen)
-    latest = state.now + slack + state.cfg.telling
-    for p, pair in sorted(changes.items()):
-        before = owner[p]
-        if before == pair:
-            continue
-        if before is not None and (pair is None or pair[0] != before[0] or before[1] in FLOWLESS):
-            unseen.append((p, before[0], "unassigned", latest))
-        if pair is not None and pair[1] != GONE:
-            unseen.append((p, *pair, latest))
-        owner[p] = pair
-    events = tuple(unseen) if state.cfg.observed else ()
-    return state._replace(flows=flows._replace(owner=tuple(owner), unseen=events))
-
-
-# Consuming
-
-
-@point("REB-2", "REB-5", "REB-13", "REB-15")
-def receive(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A flow receives from the partitions that are ready for it, and is not told which they are."""
-    flows, name = state.flows, action.flow
-    if flows is None or name is None or not is_own(flows, action):
-        if action.only in (None, NOWHERE):
-            yield failure(REFUSED | LOST), state
-        if action.only in (None, NOWHERE) and (seen is None or not seen.messages):
-            yield OK, state  # a receive may always come back empty
-        return
-    if not is_nameless(state, seen):
-        return
-    seen = unnamed(seen)
-    mine = [p for p in range(len(flows.owner)) if delivers(state, flows, name, p) and is_up(state, p)]
-    if seen is None or len(seen.messages) < 2:
-        yield from delivery.receive(state, action, seen, mine)
-    else:  # no requirement bounds their number
-        yield from one_by_one(state, action, seen, mine)
-
-
-def is_own(flows: Flows, action: Action) -> bool:
-    """Whether the flow that an operation names is its client's."""
-    return (action.flow, action.proc) in flows.active + flows.standby
-
-
-@guard("REB-15")
-def is_nameless(state: State, seen: Observed | None) -> bool:
-    """Whether an answer does not tell partitions."""
-    return seen is None or all(shown.partition is None for shown in seen.messages)
-
-
-def unnamed(seen: Observed | None) -> Observed | None:
-    """The answer without them."""
-    if seen is None or all(shown.partition is None for shown in seen.messages):
-        return seen
-    return seen._replace(messages=tuple(shown._replace(partition=None) for shown in seen.messages))
-
-
-@point("REB-1", "REB-2", "REB-5", "REB-13", "REB-14")
-def delivers(state: State, flows: Flows, name: str, p: int) -> bool:
-    """Whether the partition delivers to the flow: it is ready there."""
-    return flows.owner[p] == (name, "ready")
-
-
-@clause("REB-3")
-def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) -> Steps:
-    """The messages of an answer are delivered in its order."""
-    states = [state]
-    for shown in seen.messages if seen.status == Outcome.OK else ():
-        found = (after for s in states for after in delivery.explained(s, action, (shown,), mine))
-        states = list(dict.fromkeys(found))
-    answer = Answer(Outcome.OK, messages=seen.messages)
-    yield from ((answer, after) for after in states)
 
 
 CLIENT_OPS: Final = {"bind": bind, "unbind": unbind}

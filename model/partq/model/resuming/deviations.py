@@ -7,7 +7,8 @@ from itertools import chain, combinations, islice
 
 from ..configuration import FOREVER
 from ..departures import beyond
-from ..rebalancing.norm import bound, changed
+from ..rebalancing.handoffs import changed
+from ..rebalancing.norm import bound
 from ..state import Deadline, Flows, State
 from .norm import kept_for, returned
 

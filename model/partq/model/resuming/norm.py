@@ -14,7 +14,8 @@ from typing import Final
 
 from ..actions import INVALID, LOST, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
-from ..rebalancing.norm import FLOWLESS, NOBODY, Owner, bound, changed, is_bound, is_surplus, timers
+from ..rebalancing.handoffs import FLOWLESS, NOBODY, Owner, changed, is_bound
+from ..rebalancing.norm import bound, is_surplus, timers
 from ..state import Deadline, Flows, State
 
 Steps = Iterator[tuple[Answer, State]]

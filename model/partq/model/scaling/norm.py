@@ -15,7 +15,7 @@ from ..actions import OK, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..configuration import FOREVER
 from ..operations import ERRORS
-from ..rebalancing.norm import changed
+from ..rebalancing.handoffs import changed
 from ..settling import norm as settling
 from ..state import Deadline, Flows, Part, State
 

@@ -19,14 +19,12 @@ from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
 from ..state import LATE, Entry, Pending, State, Txn, find_number, transaction
 from .commits import rolled_back, sent
+from .ending import Steps, commit, ended, rollback, tainted
 from .limits import idled, is_overdue, lasts
 from .membership import Place
 from .norm import (
-    Steps,
     cancel,
-    commit,
     doomed,
-    ended,
     enlisted_locks,
     fits,
     is_second,
@@ -35,11 +33,9 @@ from .norm import (
     may_enlist,
     may_leave,
     may_refuse_key,
-    rollback,
     send,
     settle,
     settling,
-    tainted,
     takes_keyless,
     takes_locks,
 )

@@ -2,18 +2,16 @@
 
 A transaction is coordinated by one partition, which its key names. Until its end nothing of it is visible;
 when its messages get their numbers, at the send or at the commit, is the broker's choice. What a single send
-may be refused for is `routing`'s business.
+may be refused for is `routing`'s business; commit and rollback are in `ending`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain
 from typing import Final
 
 from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
-from ..clauses import clause, guard, point
+from ..clauses import clause, point
 from ..edits import put, with_txn
 from ..messages import Delivery
 from ..operations import DELIVERIES, SETTLEMENTS, UNAVAILABLE, Outcome
@@ -23,12 +21,11 @@ from ..scheduling import norm as scheduling
 from ..sequencing.entering import kept, reserved
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
-from ..state import Lock, Pending, State, Txn, find_number, is_up, key_partition, transaction
-from .commits import rolled_back, sent, settled
+from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
+from .commits import rolled_back
+from .ending import Steps, commit, ended, rollback, tainted
 from .limits import fullness, has_room, idled
 from .membership import Place, may_bar, may_take
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 def begin(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -44,12 +41,6 @@ def begin(state: State, action: Action, seen: Observed | None) -> Steps:
     else:
         begun = 0 if state.cfg.untimed else state.now - action.early
         yield OK, with_txn(state, action.txn, Txn(action.txn, action.proc, begun=begun))
-
-
-@point("TXN-10")
-def ended(state: State, action: Action, seen: Observed | None) -> Steps:
-    """In a transaction that is over nothing succeeds."""
-    yield failure(BROKEN_TXN), state
 
 
 @point("TXN-1", "TXN-2", "TXN-5", "TXN-10")
@@ -295,63 +286,6 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
         yield OK, state
 
 
-@point("TXN-5", "ROUTE-5")
-def commit(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Make all of it happen; or, where something came in between, none of it."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
-    out = any(not is_up(state, p) for p in parts_of(txn))
-    barred = txn.doomed or not settles_by_its_locks(state, txn)
-    if _may_fail(state, txn, out) or not _all_waiting(state, txn, action):
-        yield failure(BROKEN_TXN), rolled_back(state, txn)
-        if not barred:
-            yield from _refused_in_passing(state, txn, out)
-    elif seen is not None and seen.status == Outcome.ERROR:
-        for after in _after_lost_lock(state, txn, state.now + action.slack):
-            yield failure(BROKEN_TXN), after
-    serves = not out or (state.cfg.serving and stores_in_service(state, txn))
-    if serves and not barred:
-        for after in sent(state, txn, action.slack, seen is None):
-            for cancelled in _cancelled(settled(after, txn), txn, action):
-                yield OK, with_txn(cancelled, txn.name, None)
-
-
-def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
-    """The states after what the transaction cancels was; what was activated meanwhile stays (SCH-5)."""
-    states: Iterator[State] = iter((state,))
-    for p, id in txn.cancels:
-        without = partial(_without, action._replace(about=(id,), only=p))
-        states = chain.from_iterable(map(without, states))
-    return states
-
-
-def _without(cancel: Action, state: State) -> Iterator[State]:
-    place = scheduling.waiting(state, cancel)
-    return iter((state,)) if place is None else scheduling.withdrawn(state, place, cancel.slack)
-
-
-@clause("SCH-5")
-def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
-    """Whether all that the transaction cancels certainly waits for its time still."""
-    ones = [action._replace(about=(id,), only=p) for p, id in txn.cancels]
-    return not any(scheduling.refusals(state, scheduling.waiting(state, one), one) for one in ones)
-
-
-@guard("ROUTE-5")
-def stores_in_service(state: State, txn: Txn) -> bool:
-    """Whether all partitions that the commit stores messages in are up. Settling in others is free."""
-    return all(is_up(state, send.part) for send in txn.sends)
-
-
-@guard("RCV-6", "RCV-8")
-def settles_by_its_locks(state: State, txn: Txn) -> bool:
-    """Whether nothing that the transaction settles was delivered again meanwhile."""
-    return not txn.outlived
-
-
 def received(before: State, action: Action, answer: Answer, after: State) -> State:
     """The state after a delivery: what was delivered again no open transaction settles."""
     for txn in after.txns if answer.messages else ():
@@ -370,59 +304,6 @@ def _is_outlived(before: State, after: State, txn: Txn) -> bool:
             if index is None or (lock is not None and lock.token not in (None, token)):
                 return True
     return False
-
-
-def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | None, str]]:
-    """Of each message that the transaction settles its place and its lock now, if there are any; and the
-    token by which it is settled."""
-    for _, p, number, token in txn.settles:
-        index = find_number(state.parts[p], number)
-        place, lock = (None, None) if index is None else ((p, index), state.parts[p].log[index].lock)
-        yield place, lock, token
-
-
-def _may_fail(state: State, txn: Txn, out: bool) -> bool:
-    """Whether something came in between the commit and what it is to do."""
-    return out or txn.tainted or txn.doomed or txn.outlived or not _all_held(state, txn)
-
-
-def _all_held(state: State, txn: Txn) -> bool:
-    """Whether every lock that the transaction settles is still held for it."""
-    return all(lock is not None and lock.token == token for _, lock, token in _locks_of(state, txn))
-
-
-def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
-    """Rolled back because a lock turns out to have ended by itself."""
-    for place, _, _ in _locks_of(state, txn):
-        assert place is not None
-        for after in lost(state, place, reach):
-            yield rolled_back(after, txn)
-
-
-@point("TXN-5")
-def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
-    """Make none of it happen."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
-    out = any(not is_up(state, p) for p in parts_of(txn))
-    if txn.tainted or out:
-        yield failure(BROKEN_TXN), rolled_back(state, txn)
-        yield from _refused_in_passing(state, txn, out)
-    yield OK, rolled_back(state, txn)
-
-
-def _refused_in_passing(state: State, txn: Txn, out: bool) -> Steps:
-    """The end of a transaction refused as busy, amid a fault or after one: it may be open still."""
-    if out or txn.tainted:
-        yield failure(UNAVAILABLE), tainted(state, txn)
-
-
-def tainted(state: State, txn: Txn) -> State:
-    """The state in which the broker may refuse to commit, for an operation in the transaction failed."""
-    return with_txn(state, txn.name, txn._replace(tainted=True))
 
 
 def moves(state: State) -> list[Action]:
@@ -452,13 +333,6 @@ def forget(state: State, action: Action, seen: Observed | None) -> Steps:
     txn = transaction(state, action.txn)
     if txn is not None and txn.tainted:
         yield OK, rolled_back(state, txn)
-
-
-def parts_of(txn: Txn) -> set[int]:
-    """The partitions that the transaction sends to, or settles in."""
-    parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
-    parts.update(p for p, _ in txn.cancels)
-    return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)
 
 
 CLIENT_OPS: Final = {"begin": begin, "commit": commit, "rollback": rollback}

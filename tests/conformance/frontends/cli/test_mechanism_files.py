@@ -20,6 +20,7 @@ def test_the_map_of_a_mechanism() -> None:
         "partq/model/transactions/rules.toml",
         "partq/model/transactions/commits.py",
         "partq/model/transactions/deviations.py",
+        "partq/model/transactions/ending.py",
         "partq/model/transactions/limits.py",
         "partq/model/transactions/membership.py",
         "partq/model/transactions/norm.py",

@@ -1,0 +1,146 @@
+"""Commit and rollback: what a transaction's end is refused for, and what it does then.
+
+What of it takes effect is `commits`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+
+from ..actions import BROKEN_TXN, OK, Action, Answer, Observed, failure
+from ..clauses import clause, guard, point
+from ..edits import with_txn
+from ..operations import UNAVAILABLE, Outcome
+from ..scheduling import norm as scheduling
+from ..settling.norm import lost
+from ..state import Lock, State, Txn, find_number, is_up, transaction
+from .commits import rolled_back, sent, settled
+from .limits import idled
+from .membership import Place
+
+Steps = Iterator[tuple[Answer, State]]
+
+
+@point("TXN-10")
+def ended(state: State, action: Action, seen: Observed | None) -> Steps:
+    """In a transaction that is over nothing succeeds."""
+    yield failure(BROKEN_TXN), state
+
+
+@point("TXN-5", "ROUTE-5")
+def commit(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Make all of it happen; or, where something came in between, none of it."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    out = any(not is_up(state, p) for p in parts_of(txn))
+    barred = txn.doomed or not settles_by_its_locks(state, txn)
+    if _may_fail(state, txn, out) or not _all_waiting(state, txn, action):
+        yield failure(BROKEN_TXN), rolled_back(state, txn)
+        if not barred:
+            yield from _refused_in_passing(state, txn, out)
+    elif seen is not None and seen.status == Outcome.ERROR:
+        for after in _after_lost_lock(state, txn, state.now + action.slack):
+            yield failure(BROKEN_TXN), after
+    serves = not out or (state.cfg.serving and stores_in_service(state, txn))
+    if serves and not barred:
+        for after in sent(state, txn, action.slack, seen is None):
+            for cancelled in _cancelled(settled(after, txn), txn, action):
+                yield OK, with_txn(cancelled, txn.name, None)
+
+
+@point("TXN-5")
+def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
+    """Make none of it happen."""
+    state = idled(state, action)
+    txn = transaction(state, action.txn)
+    if txn is None:
+        yield from ended(state, action, seen)
+        return
+    out = any(not is_up(state, p) for p in parts_of(txn))
+    if txn.tainted or out:
+        yield failure(BROKEN_TXN), rolled_back(state, txn)
+        yield from _refused_in_passing(state, txn, out)
+    yield OK, rolled_back(state, txn)
+
+
+def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
+    """The states after what the transaction cancels was; what was activated meanwhile stays (SCH-5)."""
+    states: Iterator[State] = iter((state,))
+    for p, id in txn.cancels:
+        without = partial(_without, action._replace(about=(id,), only=p))
+        states = chain.from_iterable(map(without, states))
+    return states
+
+
+def _without(cancel: Action, state: State) -> Iterator[State]:
+    place = scheduling.waiting(state, cancel)
+    return iter((state,)) if place is None else scheduling.withdrawn(state, place, cancel.slack)
+
+
+@clause("SCH-5")
+def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
+    """Whether all that the transaction cancels certainly waits for its time still."""
+    ones = [action._replace(about=(id,), only=p) for p, id in txn.cancels]
+    return not any(scheduling.refusals(state, scheduling.waiting(state, one), one) for one in ones)
+
+
+@guard("ROUTE-5")
+def stores_in_service(state: State, txn: Txn) -> bool:
+    """Whether all partitions that the commit stores messages in are up. Settling in others is free."""
+    return all(is_up(state, send.part) for send in txn.sends)
+
+
+@guard("RCV-6", "RCV-8")
+def settles_by_its_locks(state: State, txn: Txn) -> bool:
+    """Whether nothing that the transaction settles was delivered again meanwhile."""
+    return not txn.outlived
+
+
+def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | None, str]]:
+    """Of each message that the transaction settles its place and its lock now, if there are any; and the
+    token by which it is settled."""
+    for _, p, number, token in txn.settles:
+        index = find_number(state.parts[p], number)
+        place, lock = (None, None) if index is None else ((p, index), state.parts[p].log[index].lock)
+        yield place, lock, token
+
+
+def _may_fail(state: State, txn: Txn, out: bool) -> bool:
+    """Whether something came in between the commit and what it is to do."""
+    return out or txn.tainted or txn.doomed or txn.outlived or not _all_held(state, txn)
+
+
+def _all_held(state: State, txn: Txn) -> bool:
+    """Whether every lock that the transaction settles is still held for it."""
+    return all(lock is not None and lock.token == token for _, lock, token in _locks_of(state, txn))
+
+
+def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:
+    """Rolled back because a lock turns out to have ended by itself."""
+    for place, _, _ in _locks_of(state, txn):
+        assert place is not None
+        for after in lost(state, place, reach):
+            yield rolled_back(after, txn)
+
+
+def _refused_in_passing(state: State, txn: Txn, out: bool) -> Steps:
+    """The end of a transaction refused as busy, amid a fault or after one: it may be open still."""
+    if out or txn.tainted:
+        yield failure(UNAVAILABLE), tainted(state, txn)
+
+
+def tainted(state: State, txn: Txn) -> State:
+    """The state in which the broker may refuse to commit, for an operation in the transaction failed."""
+    return with_txn(state, txn.name, txn._replace(tainted=True))
+
+
+def parts_of(txn: Txn) -> set[int]:
+    """The partitions that the transaction sends to, or settles in."""
+    parts = {send.part for send in txn.sends}.union(p for _, p, _, _ in txn.settles)
+    parts.update(p for p, _ in txn.cancels)
+    return parts.union(p for p in (txn.part, txn.locks_in) if p is not None)
