@@ -158,10 +158,7 @@ class Broker(Core):
                 end.dead_letters = parts.front_end(self, end.turn)
                 end.dead_letters.partitions = [*self.dead_letters]
             return ends
-        timing = config.rebalance_delay, config.max_handoff
-        calls = config.tell, self.ring
-        assignments = parts.assignments(self.partitions, self.clock, *timing, *calls)
-        assignments.free, assignments.lateness = config.freedoms, config.lateness
+        assignments = parts.assignments(self)
         return [parts.flow_end(self, assignments, parts.scaling(self, assignments, self._further))]
 
     def connect(self, proc: str) -> Connection:

@@ -13,9 +13,10 @@ from typing import Any
 from .clock import HOP, Steps
 from .core import Core
 from .errors import Refused
-from .flows import READY, Assignments, Flow, Seat
+from .flows import Assignments
 from .freedoms import taken
 from .frontend import FrontEnd
+from .handoffs import READY, Flow, Seat
 from .network import Connection
 from .scaling import Scaling
 from .sending import Send

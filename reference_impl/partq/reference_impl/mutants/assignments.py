@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from ..flows import PAUSED, READY, UNASSIGNED, UNBOUND, Assignments, Flow, Seat
+from ..flows import Assignments
+from ..handoffs import PAUSED, READY, UNASSIGNED, UNBOUND, Flow, Seat
 from ..settings import SECOND
 from .families import Lopsided, Parting, changed, noted
 from .forms import Frame, amid, answering, before, then

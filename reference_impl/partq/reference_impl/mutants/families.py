@@ -14,8 +14,9 @@ from ..clock import HOP, Clock, Steps
 from ..core import Core
 from ..errors import Refused
 from ..flowend import FlowEnd
-from ..flows import Assignments, Flow, Seat
+from ..flows import Assignments
 from ..frontend import FrontEnd
+from ..handoffs import Flow, Seat
 from ..network import Connection
 from ..partition import Partition
 from ..sending import Send

@@ -9,8 +9,8 @@ from ..clock import Steps
 from ..errors import Refused
 from ..faults import Faults
 from ..flowend import FlowEnd
-from ..flows import READY, Flow, Seat
 from ..frontend import FrontEnd
+from ..handoffs import READY, Flow, Seat
 from ..partition import Partition
 from ..rules import PartitionedRules
 from ..settings import SECOND

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..flows import Assignments, Flow, Seat
+from ..flows import Assignments
+from ..handoffs import Flow, Seat
 from .forms import answering
 from .registry import defect
 

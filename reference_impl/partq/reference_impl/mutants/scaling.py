@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..flows import Assignments, Seat
+from ..flows import Assignments
+from ..handoffs import Seat
 from ..scaling import Scaling
 from .forms import before
 from .registry import defect

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ...flows import Assignments
+from ...handoffs import PAUSED, READY, UNBOUND, Flow, Seat
 from ..families import Parting, changed, kept
 from ..forms import Frame, amid, before, then
 from ..registry import defect

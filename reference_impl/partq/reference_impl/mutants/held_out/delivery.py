@@ -8,8 +8,9 @@ from typing import Any
 
 from ...faults import Faults
 from ...flowend import FlowEnd
-from ...flows import PAUSED, Assignments, Seat
+from ...flows import Assignments
 from ...frontend import FrontEnd
+from ...handoffs import PAUSED, Seat
 from ...partition import Partition
 from ...store import Content, Holder, Store, Stored
 from ..families import Undoing, garbled, kept

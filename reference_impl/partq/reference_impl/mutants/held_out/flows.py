@@ -7,7 +7,8 @@ from typing import Any
 
 from ...errors import Refused
 from ...flowend import FlowEnd
-from ...flows import PAUSED, READY, UNBOUND, Assignments, Flow, Seat
+from ...flows import Assignments
+from ...handoffs import PAUSED, READY, UNBOUND, Flow, Seat
 from ...partition import Partition
 from ...store import Content, Stored
 from ..families import Revealing, Sharing, kept
