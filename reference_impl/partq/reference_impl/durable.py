@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from .broker import Broker, Parts
 from .clock import Clock, Steps
@@ -117,10 +117,12 @@ def _stored(row: Sequence[Any], partition: Partition) -> Stored:
     return stored
 
 
-class DurableMemory(Memory):
-    """The message IDs that a partition remembers, as they are in its file."""
+class Table:
+    """What is remembered by name in a file's table ``TABLE``. ``unwritten``: what is new, by name."""
 
-    unwritten: dict[str, int]
+    TABLE: ClassVar[str]
+
+    unwritten: dict[str, Any]
 
     def has_changed(self) -> bool:
         """Whether something is to be written."""
@@ -129,49 +131,45 @@ class DurableMemory(Memory):
     def is_written(self) -> None:
         """The file's transaction is complete."""
         self.unwritten.clear()
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Put what is new into the file's open transaction. Raises `sqlite3.Error`."""
+        db.executemany(f"REPLACE INTO {self.TABLE} VALUES (?, ?)", self.unwritten.items())
+
+    def load(self, db: sqlite3.Connection) -> None:
+        """Know what the file says, and nothing else. Raises `sqlite3.Error`."""
+        self.unwritten = {}
+        self.restore(dict(db.execute(f"SELECT * FROM {self.TABLE}")))
+
+    def restore(self, found: dict[str, Any]) -> None:
+        """Know this, and nothing else."""
+        raise NotImplementedError
+
+
+class DurableMemory(Table, Memory):
+    """The message IDs that a partition remembers, as they are in its file."""
+
+    TABLE = "message_ids"
 
     def remember(self, name: tuple[str, str | None], now: int) -> None:
         super().remember(name, now)
         self.unwritten[json.dumps(name)] = now
 
-    def write(self, db: sqlite3.Connection) -> None:
-        """Put what is new into the file's open transaction. Raises `sqlite3.Error`."""
-        db.executemany("REPLACE INTO message_ids VALUES (?, ?)", self.unwritten.items())
-
-    def load(self, db: sqlite3.Connection) -> None:
-        """Know what the file says, and nothing else. Raises `sqlite3.Error`."""
-        self.unwritten = {}
-        rows = db.execute("SELECT name, stored_at FROM message_ids")
-        self.stored_at = {(id, key): at for name, at in rows for id, key in (json.loads(name),)}
+    def restore(self, found: dict[str, Any]) -> None:
+        self.stored_at = {(id, key): at for name, at in found.items() for id, key in (json.loads(name),)}
 
 
-class DurableStates(SessionStates):
+class DurableStates(Table, SessionStates):
     """The states of a partition's sessions, as they are in its file."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.unwritten: dict[str, str] = {}
+    TABLE = "session_states"
 
     def put(self, name: str, state: str) -> None:
         super().put(name, state)
         self.unwritten[name] = state
 
-    def has_changed(self) -> bool:
-        """Whether something is to be written."""
-        return bool(self.unwritten)
-
-    def is_written(self) -> None:
-        """The file's transaction is complete."""
-        self.unwritten.clear()
-
-    def write(self, db: sqlite3.Connection) -> None:
-        """Put what is new into the file's open transaction. Raises `sqlite3.Error`."""
-        db.executemany("REPLACE INTO session_states VALUES (?, ?)", self.unwritten.items())
-
-    def load(self, db: sqlite3.Connection) -> None:
-        """Know what the file says, and nothing else. Raises `sqlite3.Error`."""
-        self.unwritten.clear()
-        self.texts = dict(db.execute("SELECT name, state FROM session_states"))
+    def restore(self, found: dict[str, Any]) -> None:
+        self.texts = found
 
 
 class Kept(Protocol):
@@ -183,7 +181,7 @@ class Kept(Protocol):
 
 
 class File:
-    """One partition's file, with the two stores that lie in it, and the message IDs that it remembers."""
+    """One partition's file, with the two stores and the tables that lie in it."""
 
     def __init__(
         self, path: Path, partition: Partition, beside: Partition, config: Config, outlives: bool
@@ -195,22 +193,18 @@ class File:
         self.life: int = self.db.execute("PRAGMA user_version").fetchone()[0]
         self.db.execute(f"PRAGMA user_version = {self.life + 1}")
         name = partition.name if config.partitioned else 0
-        self.memory = partition.memory if isinstance(partition.memory, DurableMemory) else None
         self.stores: list[tuple[Partition, DurableStore]] = []
         for part, queue in zip((beside, partition), QUEUES, strict=True):
             part.store = store = DurableStore(config.counter_bits, config.seq_start, name, queue)
             self.stores.append((part, store))
-        self.kept: list[Kept] = [store for _, store in self.stores]
-        self.states = (
-            partition.session_states if isinstance(partition.session_states, DurableStates) else None
-        )
-        self.kept += [one for one in (self.memory, self.states) if one is not None]
+        tables: Sequence[object] = partition.memory, partition.session_states
+        self.tables = [table for table in tables if isinstance(table, Table)]
+        self.kept: list[Kept] = [*(store for _, store in self.stores), *self.tables]
 
     def load(self, now: int) -> None:
         """Let the partition start over from what was written. Raises `sqlite3.Error`."""
-        for one in (self.memory, self.states):
-            if one is not None:
-                one.load(self.db)
+        for table in self.tables:
+            table.load(self.db)
         for part, store in self.stores:
             store.load(self.db, part, now)
             part.bury()
