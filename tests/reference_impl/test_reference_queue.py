@@ -8,6 +8,7 @@ from world import Post, World, ids, key_for, only, outcome
 from partq.reference_impl.broker import SECOND, Broker, Config, Parts
 from partq.reference_impl.clock import Simulation, Steps
 from partq.reference_impl.network import Answer
+from partq.reference_impl.store import Store
 
 SEEDS = range(40)
 
@@ -318,5 +319,8 @@ def test_peeking_changes_nothing() -> None:
 
 
 def test_one_part_can_be_replaced() -> None:
-    world = World(parts=Parts(router=lambda key, salt, partitions: partitions - 1), partitions=3)
-    assert world.broker.partition_for("anything") is world.broker.partitions[2]
+    class Other(Store):
+        """A store as any other."""
+
+    world = World(parts=Parts(store=Other), partitions=3)
+    assert all(isinstance(partition.store, Other) for partition in world.broker.partitions)

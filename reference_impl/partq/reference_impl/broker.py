@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from itertools import pairwise
 
 from .clock import Clock
-from .core import Core, Router
+from .core import Core
 from .deadletters import DeadLetters
 from .domains import DomainPartition
 from .duplicates import Memory
@@ -38,13 +37,7 @@ from .settings import SECOND, Config, Domains, Shown
 from .store import Store, Stored
 from .topics import DEFAULT, Copies
 
-__all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown", "route"]
-
-
-def route(key: str, salt: int, partitions: int) -> int:
-    """The index of a key's partition: a hash that is the same in every process."""
-    digest = blake2b(key.encode(), digest_size=8, key=salt.to_bytes(8)).digest()
-    return int.from_bytes(digest) % partitions
+__all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +69,6 @@ class Parts:
     partitioned_rules: type[Rules] = PartitionedRules
     queue_rules: type[Rules] = QueueRules
     flow_rules: type[Rules] = FlowRules
-    router: Router = route
 
 
 class Broker(Core):
@@ -88,14 +80,9 @@ class Broker(Core):
     def __init__(
         self, config: Config, clock: Clock, parts: Parts | None = None, topic: Broker | None = None
     ) -> None:
-        parts = Parts() if parts is None else parts
+        parts = self._parts = Parts() if parts is None else parts
         locks: dict[str, Stored] = {} if topic is None else topic.locks
-        rules = _rules(config, parts)
-        self._parts = parts
-        partitions = [
-            _partition(config, parts, index, locks, rules, clock) for index in range(config.partitions)
-        ]
-        super().__init__(config, clock, rules, partitions, locks, parts.router)
+        super().__init__(config, clock, _rules(config, parts), locks)
         self.timetable = parts.timetable(self)
         self.sessions = parts.sessions(self)
         self.accounts = parts.accounts(self)
@@ -103,9 +90,8 @@ class Broker(Core):
         self.namespace = parts.namespace(self)
         self.library = parts.library(clock)
         self.lifetimes = parts.lifetimes(clock, self.free, config.dead_letters_expired)
-        for partition in partitions:
-            self._equip(partition)
-        self.dead_letters = [self._beside(partition, parts) for partition in partitions]
+        self.dead_letters: list[DeadLetters] = []
+        self.partitions += [self._partition(index) for index in range(config.partitions)]
         self._connection: Callable[[str, Clock, int], Connection] = parts.connection
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
@@ -125,30 +111,32 @@ class Broker(Core):
             for _, rule in config.subscriptions:
                 self.copies.check(rule)
 
-    def _equip(self, partition: Partition) -> None:
-        config, parts = self.config, self._parts
-        partition.dead_letters_late = taken(self.free.dead_letter_late, self.clock.random)
+    def _partition(self, index: int) -> Partition:
+        """One more partition, with its dead letters beside it."""
+        config, parts, clock, free = self.config, self._parts, self.clock, self.free
+        name = config.first_name + index
+        common = name, self._store(name), self.locks, config.max_delivery_count
+        if config.domains is None:
+            partition = parts.partition(*common)
+        else:
+            partition = ordered = parts.domain_partition(*common)
+            ordered.domains, ordered.key_of, ordered.random = config.domains, self.rules.key_of, clock.random
+        partition.dead_letters_late = taken(free.dead_letter_late, clock.random)
         partition.timetable = self.timetable if config.has("SCH-1") else None
         partition.lifetimes = self.lifetimes if config.has("RCV-15") else None
         if config.requires_session:
             partition.session_states = parts.session_states()
         if config.duplicate_detection:
-            key_of, window = self.rules.key_of if config.partitioned else None, config.duplicate_window
-            partition.memory = parts.memory(partition, window, self.clock, self.free, key_of)
-
-    def _further(self, index: int) -> Partition:
-        """One more partition."""
-        partition = _partition(self.config, self._parts, index, self.locks, self.rules, self.clock)
-        self._equip(partition)
-        self._beside(partition, self._parts)
+            key_of = self.rules.key_of if config.partitioned else None
+            partition.memory = parts.memory(partition, config.duplicate_window, clock, free, key_of)
+        dead_letters = parts.dead_letters(partition, self._store(name), self.locks, clock, free)
+        partition.dead_letters = dead_letters
+        self.dead_letters.append(dead_letters)
         return partition
 
-    def _beside(self, partition: Partition, parts: Parts) -> DeadLetters:
-        store = _store(self.config, parts, partition.name)
-        partition.dead_letters = beside = parts.dead_letters(
-            partition, store, self.locks, self.clock, self.free
-        )
-        return beside
+    def _store(self, name: int) -> Store:
+        config = self.config
+        return self._parts.store(config.counter_bits, config.seq_start, name if config.partitioned else 0)
 
     def _front_ends(self, parts: Parts) -> Sequence[FrontEnd]:
         config = self.config
@@ -159,7 +147,7 @@ class Broker(Core):
                 end.dead_letters.partitions = [*self.dead_letters]
             return ends
         assignments = parts.assignments(self)
-        return [parts.flow_end(self, assignments, parts.scaling(self, assignments, self._further))]
+        return [parts.flow_end(self, assignments, parts.scaling(self, assignments, self._partition))]
 
     def connect(self, proc: str) -> Connection:
         """A new client's connection, to one of the front ends."""
@@ -203,19 +191,3 @@ def _rules(config: Config, parts: Parts) -> Rules:
     if config.domains is not None:
         return parts.queue_rules()
     return parts.partitioned_rules(config.duplicate_detection) if config.partitioned else parts.flat_rules()
-
-
-def _store(config: Config, parts: Parts, name: int) -> Store:
-    return parts.store(config.counter_bits, config.seq_start, name if config.partitioned else 0)
-
-
-def _partition(
-    config: Config, parts: Parts, index: int, locks: dict[str, Stored], rules: Rules, clock: Clock
-) -> Partition:
-    name = config.first_name + index
-    store = _store(config, parts, name)
-    if config.domains is None:
-        return parts.partition(name, store, locks, config.max_delivery_count)
-    partition = parts.domain_partition(name, store, locks, config.max_delivery_count)
-    partition.domains, partition.key_of, partition.random = config.domains, rules.key_of, clock.random
-    return partition

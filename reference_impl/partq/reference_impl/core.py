@@ -5,7 +5,8 @@ How requests are served is in the front ends, what breaks in `faults.py`; `broke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Final, Protocol
 
 from .clock import Clock, Steps, Task
@@ -22,15 +23,17 @@ from .store import Content, Holder, Stored
 from .topics import Copies
 from .transactions import Transaction
 
-Router = Callable[[str, int, int], int]
-"""The index of a key's partition, by the key, a salt and the number of partitions."""
-
-
 PASSING: Final = ("unavailable", "timeout", "internal")
 """The errors that pass by themselves."""
 
 MOST_LAG: Final = 2_000_000_000
 """ns within which the messages of a commit become visible."""
+
+
+def route(key: str, salt: int, partitions: int) -> int:
+    """The index of a key's partition: a hash that is the same in every process."""
+    digest = blake2b(key.encode(), digest_size=8, key=salt.to_bytes(8)).digest()
+    return int.from_bytes(digest) % partitions
 
 
 class Volatile(Protocol):
@@ -43,13 +46,6 @@ class Volatile(Protocol):
 
     def resume(self) -> None:
         """The broker was started again."""
-
-
-class Sessions(Protocol):
-    """Who holds which session, as a fault sees it."""
-
-    def part(self, proc: str) -> None: ...
-    def drop(self, partition: Partition) -> None: ...
 
 
 class Core:
@@ -65,23 +61,14 @@ class Core:
     namespace: Any
     library: Any
 
-    def __init__(
-        self,
-        config: Config,
-        clock: Clock,
-        rules: Rules,
-        partitions: list[Partition],
-        locks: dict[str, Stored],
-        router: Router,
-    ) -> None:
+    def __init__(self, config: Config, clock: Clock, rules: Rules, locks: dict[str, Stored]) -> None:
         self.config = config
         self.free = config.freedoms
         self.counts_late = taken(self.free.count_late, clock.random)
         self.clock = clock
         self.rules = rules
-        self.partitions = partitions
+        self.partitions: list[Partition] = []
         self.locks = locks
-        self.router = router
         self.alive = True
         self.lagging = 0
         self.transactions: dict[str, Transaction] = {}
@@ -142,7 +129,7 @@ class Core:
         """The partition map: equal keys always map to one partition."""
         home = self._homes.get(key)
         if home is None:
-            home = self.partitions[self.router(key, self.config.salt, len(self.partitions))]
+            home = self.partitions[route(key, self.config.salt, len(self.partitions))]
             self._homes[key] = home
         return home
 

@@ -78,5 +78,5 @@ def _replacing(hook: str, form: Form | None, function: FunctionType) -> type[Any
 
 def _slot(part: Any) -> str:
     """Which of the broker's classes it stands in for: the one that is nearest among its bases."""
-    slots = {getattr(Parts(), field.name): field.name for field in fields(Parts) if field.name != "router"}
+    slots = {getattr(Parts(), field.name): field.name for field in fields(Parts)}
     return next(slots[base] for base in part.__mro__ if base in slots)
