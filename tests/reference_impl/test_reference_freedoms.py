@@ -16,7 +16,7 @@ from partq.model.requirements import catalogue
 from partq.reference_impl import freedoms
 from partq.reference_impl.broker import SECOND
 from partq.reference_impl.clock import Steps
-from partq.reference_impl.freedoms import Freedoms
+from partq.reference_impl.freedoms import NAMES, Freedoms
 from partq.reference_impl.network import Answer
 
 SEEDS = range(40)
@@ -42,21 +42,20 @@ def used(name: str, seed: int, chance: float) -> bool:
     return bool(world.do(steps(world)))
 
 
-@pytest.mark.parametrize("name", Freedoms.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_a_freedom_is_made_use_of_and_is_not(name: str) -> None:
     assert {used(name, seed, 0.5) for seed in SEEDS} == {True, False}
 
 
-@pytest.mark.parametrize("name", Freedoms.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_the_plain_broker_makes_use_of_no_freedom(name: str) -> None:
     assert not any(used(name, seed, 0) for seed in SEEDS)
 
 
 def test_every_freedom_has_a_scene_and_a_chance_in_campaigns() -> None:
-    assert set(SCENES) == set(Freedoms.names())
-    assert Freedoms.none() == Freedoms()
-    assert all(0 <= getattr(Freedoms.campaign(), name) <= 1 for name in Freedoms.names())
-    assert not any(getattr(Freedoms.none(), name) for name in Freedoms.names())
+    assert set(SCENES) == set(NAMES)
+    assert all(0 <= getattr(Freedoms.campaign(), name) <= 1 for name in NAMES)
+    assert not any(getattr(Freedoms(), name) for name in NAMES)
 
 
 def test_every_freedom_names_the_rows_that_leave_it_open() -> None:
@@ -67,7 +66,7 @@ def test_every_freedom_names_the_rows_that_leave_it_open() -> None:
         for field, text in zip(table.body, table.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
     }
-    assert set(texts) == set(Freedoms.names())
+    assert set(texts) == set(NAMES)
     for name, text in texts.items():
         rows = re.findall(r"\b[A-Z]{3,5}-\d+", text.partition(":")[0])
         assert rows and set(rows) <= set(catalogue()) | {"KEY-9", "TXN-10"}, name
@@ -76,10 +75,10 @@ def test_every_freedom_names_the_rows_that_leave_it_open() -> None:
 def test_a_run_makes_use_of_some_freedoms_only() -> None:
     random = Random(1).random
     samples = [Freedoms.campaign().sample(random, 0.25) for _ in range(200)]
-    for name in Freedoms.names():
+    for name in NAMES:
         chance = getattr(Freedoms.campaign(), name)
         assert {getattr(sample, name) for sample in samples} == {0.0, chance}
-    assert Freedoms.none().sample(lambda: pytest.fail("drawn"), 0.25) == Freedoms.none()
+    assert Freedoms().sample(lambda: pytest.fail("drawn"), 0.25) == Freedoms()
 
 
 # What scenes are made of.

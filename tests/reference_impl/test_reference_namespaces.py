@@ -6,10 +6,11 @@ import pytest
 from world import World, outcome
 
 from partq.reference_impl.clock import Steps
-from partq.reference_impl.namespaces import MOST_PARTITIONED
+from partq.reference_impl.settings import Config
 
 STANDARD = frozenset({"ENT-3"})
 PREMIUM = frozenset({"ENT-4", "ENT-5"})
+USUAL = Config().max_partitioned_entities
 
 
 def _made(world: World, *queues: tuple[str, bool]) -> list[str]:
@@ -32,7 +33,7 @@ def test_both_kinds_stand_side_by_side_up_to_their_quotas() -> None:
     assert _made(world, *asked) == ["ok", "quota", "ok", "ok", "quota"]
 
 
-@pytest.mark.parametrize(("without", "most"), [(STANDARD, MOST_PARTITIONED - 1), (PREMIUM, 120)])
+@pytest.mark.parametrize(("without", "most"), [(STANDARD, USUAL - 1), (PREMIUM, 120)])
 def test_a_standard_namespace_has_the_usual_quota(without: frozenset[str], most: int) -> None:
     found = _made(World(without=without), *((f"q{n}", True) for n in range(120)))
     assert found == ["ok"] * most + ["quota"] * (120 - most)

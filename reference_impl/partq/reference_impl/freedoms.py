@@ -27,7 +27,8 @@ def later(campaign: float) -> float:
 @dataclass(frozen=True, slots=True)
 class Freedoms:
     """The chance of each freedom, at each occasion, from 0 (never: the plain behaviour) to 1 (always).
-    In a campaign it is as great as may be without hiding what else happens.
+    The plain broker makes use of none. In a campaign a chance is as great as may be without hiding what else
+    happens.
 
     The text of each names the row of the catalogue that leaves it open.
     """
@@ -273,19 +274,9 @@ class Freedoms:
     """REB-17: a settlement of what was deleted with its partition is accepted. (Else: its lock is lost.)"""
 
     @classmethod
-    def none(cls) -> Freedoms:
-        """The plain broker, which makes use of none."""
-        return cls()
-
-    @classmethod
     def campaign(cls) -> Freedoms:
         """Every freedom, as often as in a campaign."""
         return cls(*(one.metadata["campaign"] for one in fields(cls)))
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """All freedoms, in order."""
-        return tuple(one.name for one in fields(cls))
 
     def sample(self, random: Callable[[], float], share: float) -> Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
@@ -298,7 +289,7 @@ class Freedoms:
         return replace(self, **without) if without else self
 
 
-NAMES: Final = Freedoms.names()
+NAMES: Final = tuple(one.name for one in fields(Freedoms))
 
 LATER: Final = frozenset(one.name for one in fields(Freedoms) if "later" in one.metadata)
 

@@ -18,12 +18,10 @@ from .namespaces import Founding
 from .network import Connection
 from .partition import Partition
 from .sessions import InSessions
-from .store import Content, Store, Stored, id_of
+from .store import Content, Stored, id_of
 
 AVAILABLE: Final = "Available"
 LIMITED: Final = "Limited"
-
-MEGABYTE: Final = 1 << 20
 
 MOST_STALE: Final = 2_000_000_000
 """ns for which a count may be told anew."""
@@ -109,11 +107,8 @@ class Accounts:
 
     def dead_lettered(self) -> int:
         """How many messages are in the dead-letter queue."""
-        return sum(1 for store in self.graveyards() for _ in store.live())
-
-    def graveyards(self) -> list[Store]:
-        """The stores of dead letters."""
-        return [one.dead_letters.store for one in self.counted() if one.dead_letters is not None]
+        beside = (one.dead_letters for one in self.counted())
+        return sum(1 for one in beside if one is not None for _ in one.store.live())
 
     def stored(self) -> Iterator[Stored]:
         """The messages that clients may know of."""
@@ -147,8 +142,7 @@ class Managing(InSessions, Founding, Bounded):
 
     def most_bytes(self) -> int:
         """The limit of a request."""
-        limit = self.broker.config.max_message_size
-        return MEGABYTE if limit is None else limit
+        return self.broker.config.max_message_size
 
     def size(self, contents: Sequence[Content], headers: bool) -> int:
         """The bytes of all messages of a request."""

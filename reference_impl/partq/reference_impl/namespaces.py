@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from .clock import HOP, Steps
 from .errors import Refused
 from .freedoms import taken
-
-MOST_PARTITIONED: Final = 100
-MOST: Final = 10_000
+from .settings import Config
 
 
 class Made(NamedTuple):
@@ -25,7 +23,7 @@ class Namespace:
 
     def __init__(self, broker: Any) -> None:
         self.broker = broker
-        self.config = broker.config
+        self.config: Config = broker.config
         self.others: dict[str, bool] = {}
         self.left: list[bool] = []
 
@@ -56,13 +54,11 @@ class Namespace:
 
     def most(self) -> int:
         """How many queues there may be."""
-        limit = self.config.max_entities
-        return MOST if limit is None else limit
+        return self.config.max_entities
 
     def most_partitioned(self) -> int:
         """How many of them may be partitioned."""
-        limit = self.config.max_partitioned_entities
-        return MOST_PARTITIONED if limit is None else limit
+        return self.config.max_partitioned_entities
 
     def put(self, name: str, partitioned: bool) -> Made:
         """Make the queue."""

@@ -61,13 +61,13 @@ class Config:
     ``duplicate_detection``: a message ID is remembered for the ``duplicate_window``, and its duplicates are
     dropped.
     ``requires_session``: every message belongs to a session.
-    ``max_message_size``: the most bytes of a request to store messages; None: the usual megabyte.
+    ``max_message_size``: the most bytes of a request to store messages.
     ``subscriptions``: (name, rule) of each; with some it is a topic.
     ``forward_to``: the queues that pass on to each other what it is sent; the last one keeps it. NAME:1 has a
     single partition, and is not partitioned unless all queues are.
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
-    ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace; None: the usual ones.
+    ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace.
     ``max_size``: the bytes that each partition has room for; None: any number.
     ``freedoms``: the choices that it makes use of.
     ``tell(partition, flow, state)`` hears of assignments.
@@ -97,15 +97,15 @@ class Config:
     duplicate_detection: bool = False
     duplicate_window: int = 600 * SECOND
     requires_session: bool = False
-    max_message_size: int | None = None
+    max_message_size: int = 1 << 20
     subscriptions: tuple[tuple[str, str], ...] = ()
     transaction_timeout: int = 120 * SECOND
     max_transaction_messages: int = 100
-    max_entities: int | None = None
-    max_partitioned_entities: int | None = None
+    max_entities: int = 10_000
+    max_partitioned_entities: int = 100
     forward_to: tuple[str, ...] = ()
     max_size: int | None = None
-    freedoms: Freedoms = field(default_factory=Freedoms.none)
+    freedoms: Freedoms = field(default_factory=Freedoms)
     view: Callable[..., Any] = Shown
     tell: Callable[[int, str, str], None] = lambda partition, flow, state: None
 

@@ -290,7 +290,7 @@ def test_the_header_tells_where_timers_and_news_may_be_late() -> None:
 
     every = {(True, True), (True, False), (False, True), (False, False)}
     assert said("solace", CAMPAIGN) == every
-    assert said("solace", Freedoms.none()) == said("azure-premium", CAMPAIGN) == {(False, False)}
+    assert said("solace", Freedoms()) == said("azure-premium", CAMPAIGN) == {(False, False)}
 
 
 def test_every_setting_of_an_entity_is_the_broker_s() -> None:

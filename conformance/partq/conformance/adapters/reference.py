@@ -48,7 +48,7 @@ from partq.reference_impl.durable import DurableBroker, File
 from partq.reference_impl.freedoms import Freedoms
 from partq.reference_impl.network import Answer, Connection
 
-PLAIN: Final = Freedoms.none()
+PLAIN: Final = Freedoms()
 CAMPAIGN: Final = Freedoms.campaign()
 
 SHARE: Final = 0.25
