@@ -26,18 +26,16 @@ class DeadLetters(Partition):
         self.keeps_number: bool | None = None
 
     def take_in(self, moved: Stored, reason: str | None) -> None:
-        """Store a message that was deleted in the queue just now, free to be received."""
-        stored = self.store_moved(moved)
-        stored.reason = reason
-        self.release(stored)
-
-    def store_moved(self, moved: Stored) -> Stored:
-        """Store it under its old number, at its old place, or at the end, as if it were enqueued now."""
+        """Store a message that was deleted in the queue just now, free to be received: under its old number,
+        at its old place, or at the end, as if it were enqueued now."""
         if self.keeps_number is None:
             self.keeps_number = taken(self.free.keep_number, self.clock.random)
         if self.keeps_number:
-            return self.store.adopt(moved, self)
-        return self.store.append(moved.content, self.clock.now, self)
+            stored = self.store.adopt(moved, self)
+        else:
+            stored = self.store.append(moved.content, self.clock.now, self)
+        stored.reason = reason
+        self.release(stored)
 
     def has_free(self, now: int) -> bool:
         """Whether a message could be received now. First moves here what failed or expired in the queue."""

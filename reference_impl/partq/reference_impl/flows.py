@@ -8,7 +8,6 @@ from __future__ import annotations
 from .clock import Steps
 from .core import Core
 from .handoffs import PAUSED, READY, UNASSIGNED, UNBOUND, Flow, Handoffs, Seat
-from .partition import Partition
 
 
 class Assignments(Handoffs):
@@ -160,10 +159,6 @@ class Assignments(Handoffs):
             self.part(proc)
 
     # Other partitions.
-
-    def furnish(self, partition: Partition) -> None:
-        """A partition was added; the next rebalance gives it a flow."""
-        self.seats.append(Seat(partition))
 
     def vacate(self, seat: Seat) -> None:
         """A partition was deleted, with what its flow had not acknowledged."""

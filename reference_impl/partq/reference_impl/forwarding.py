@@ -66,15 +66,11 @@ class Relay:
         home = self.home(stored.content)
         if home.up:
             partition.complete(stored)
-            self.onward.accept(home, [self.letter_of(stored)])
+            letter = Letter.of(stored.content)
+            letter.scheduled_at = None  # its time has come
+            self.onward.accept(home, [letter])
         else:
             partition.release(stored)
-
-    def letter_of(self, stored: Stored) -> Letter:
-        """What the next queue gets: a message whose time has come, if it was scheduled."""
-        letter = Letter.of(stored.content)
-        letter.scheduled_at = None
-        return letter
 
     def is_too_far(self) -> bool:
         """Whether what is here was forwarded as often as may be."""

@@ -13,6 +13,7 @@ from .core import Core
 from .errors import Refused
 from .flows import Assignments
 from .freedoms import taken
+from .handoffs import Seat
 from .partition import Partition
 
 
@@ -53,10 +54,10 @@ class Scaling:
         self.assignments.vacate(seat)
 
     def append(self) -> None:
-        """Add a partition with the next number."""
+        """Add a partition with the next number; the next rebalance gives it a flow."""
         partition = self.add(len(self.broker.partitions))
         self.broker.partitions.append(partition)
-        self.assignments.furnish(partition)
+        self.assignments.seats.append(Seat(partition))
 
     def forgives(self, token: str) -> bool:
         """Whether a settlement of a message that is gone with its partition is accepted."""

@@ -130,19 +130,11 @@ class SessionLocks:
 
     def available(self) -> list[str]:
         """The sessions that nobody holds, and that have messages to receive."""
-        found = dict.fromkeys(name for partition in self.serving() for name in self.waiting_in(partition))
-        return [name for name in found if self.holder(name) is None]
-
-    def serving(self) -> list[Partition]:
-        """The partitions that may have sessions to accept."""
         running = [partition for partition in self.broker.partitions if partition.up]
         for partition in running:
             self.tidy(partition)
-        return running
-
-    def waiting_in(self, partition: Partition) -> list[str]:
-        """The sessions of the free messages there."""
-        return [one.content.session_id or "" for one in partition.waiting()]
+        waiting = (one.content.session_id or "" for partition in running for one in partition.waiting())
+        return [name for name in dict.fromkeys(waiting) if self.holder(name) is None]
 
     def messages(self, name: str, most: int) -> list[Stored]:
         """Remove up to ``most`` of the session's oldest free messages."""

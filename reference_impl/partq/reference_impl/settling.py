@@ -91,20 +91,15 @@ class Settling(Sending):
     def admit_settlement(self, asked: Settlement, found: Sequence[Stored]) -> None:
         """Whether these messages may be settled together, and in that transaction. Raises `Refused`."""
         txn, here = asked.txn, found[0].partition.main
-        self.check_action(asked.action, found)
+        if asked.action in MOVES:
+            self.broker.check_has(MOVES[asked.action])
+            if any(one.partition is not one.partition.main for one in found):
+                raise Refused("invalid_operation", "nothing leaves the dead-letter queue in that way")
         self.broker.rules.check_settlement(found, txn)
         if txn is not None:
             away = txn.partition not in (None, here) and txn.settles_in in (None, here)
             if not (away and self.elsewhere()):
                 self.broker.rules.admit_settlement(txn, found)
-
-    def check_action(self, action: str, found: Sequence[Stored]) -> None:
-        """Raises `Refused` where messages cannot be settled in that way."""
-        if action not in MOVES:
-            return
-        self.broker.check_has(MOVES[action])
-        if any(one.partition is not one.partition.main for one in found):
-            raise Refused("invalid_operation", "nothing leaves the dead-letter queue in that way")
 
     def check_locks(self, asked: Settlement, found: Sequence[Stored]) -> None:
         """Every lock of the request must hold, and be free of transactions. Raises `Refused`."""
