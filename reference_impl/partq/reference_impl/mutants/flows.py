@@ -12,7 +12,7 @@ from ..flows import Assignments
 from ..handoffs import PAUSED, READY, UNBOUND, Flow, Seat
 from ..partition import Partition
 from ..store import Content, Stored
-from .families import Revealing, Sharing, changed, kept
+from .families import Revealing, Sharing, changed, kept, noted
 from .forms import Frame, amid, before, then
 from .registry import defect
 
@@ -198,19 +198,14 @@ def one_key_in_a_partition(self: FlowEnd, contents: Sequence[Content]) -> None:
             raise Refused("invalid_operation", "the partition is another key's")
 
 
-@defect("REB-18", profile="solace")
-class AsManyKeysAsPartitions(FlowEnd):
+@defect("REB-18", "admit", before, profile="solace")
+def as_many_keys_as_partitions(self: FlowEnd, contents: Sequence[Content]) -> None:
     """A queue knows as many keys as it has partitions: messages of any other are refused as invalid."""
-
-    _known = kept(dict[str, None])
-
-    def admit(self, contents: Sequence[Content], txn: str | None) -> str | None:
-        for key in map(self.broker.rules.key_of, contents):
-            if key is not None and key not in self._known:
-                if len(self._known) == len(self.partitions):
-                    raise Refused("invalid_operation", "every partition has a key")
-                self._known[key] = None
-        return FlowEnd.admit(self, contents, txn)
+    known = noted(self)
+    for key in filter(None, map(self.broker.rules.key_of, contents)):
+        if key not in known and len(known) == len(self.partitions):
+            raise Refused("invalid_operation", "every partition has a key")
+        known[key] += 1
 
 
 @defect("RCV-2", "acknowledge", profile="solace")

@@ -44,14 +44,12 @@ def dead_letters_not_counted(self: Accounts) -> int:
     return 0
 
 
-@defect("MGT-1", profile="azure-premium")
-class CountsOfTheFirstLook(Accounts):
+@defect("MGT-1", "look")
+def counts_of_the_first_look(self: Accounts) -> Counts:
     """Counts are made at the first get, and told anew ever after."""
-
-    def look(self) -> Counts:
-        if self.last is None:
-            self.last = self.broker.clock.now, self.counts()
-        return self.last[1]
+    if self.last is None:
+        self.last = self.broker.clock.now, self.counts()
+    return self.last[1]
 
 
 @defect("MGT-2", "status")

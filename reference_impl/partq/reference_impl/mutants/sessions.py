@@ -62,13 +62,11 @@ class StateOfEachClient(SessionLocks):
         self.states(held.name).put(f"{held.name} {held.proc}", state)
 
 
-@defect("SES-2")
-class FirstStateStays(SessionStates):
+@defect("SES-2", "put")
+def first_state_stays(self: SessionStates, name: str, state: str) -> None:
     """A state that was written once is not overwritten."""
-
-    def put(self, name: str, state: str) -> None:
-        if not self.find(name):
-            super().put(name, state)
+    if not self.find(name):
+        SessionStates.put(self, name, state)
 
 
 @defect("SES-2", "put", profile="azure-flat")

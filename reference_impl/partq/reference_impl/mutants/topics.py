@@ -14,7 +14,7 @@ from ..network import Connection
 from ..settling import Settlement
 from ..store import Content, Stored
 from ..topics import Copies
-from .families import changed
+from .families import changed, noted
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -23,9 +23,7 @@ Shares = Iterator[tuple[str, Sequence[Content]]]
 
 
 @defect("TOPIC-1", "shares", profile="azure-standard")
-def first_match_takes_all(
-    self: Copies, contents: Sequence[Content]
-) -> Iterator[tuple[str, Sequence[Content]]]:
+def first_match_takes_all(self: Copies, contents: Sequence[Content]) -> Shares:
     """Only the first subscription whose rule matches a message gets a copy."""
     left = list(contents)
     for name, share in Copies.shares(self, contents):
@@ -54,20 +52,16 @@ def batch_copied_by_its_first(self: Copies, name: str, contents: Sequence[Conten
     return contents if self.is_for(name, contents[0]) else ()
 
 
-@defect("TOPIC-1", profile="azure-flat")
-class SubscribersTakeTurns(Copies):
+@defect("TOPIC-1", "shares", profile="azure-flat")
+def subscribers_take_turns(self: Copies, contents: Sequence[Content]) -> Shares:
     """Each message is copied to one of the subscriptions that it matches, in turn."""
-
-    turn = 0
-
-    def shares(self, contents: Sequence[Content]) -> Shares:
-        found: dict[str, list[Content]] = {name: [] for name in self.queues}
-        for content in contents:
-            fit = [name for name in self.queues if self.is_for(name, content)]
-            self.turn += 1
-            for name in fit[self.turn % len(fit) :][:1] if fit else ():
-                found[name].append(content)
-        return iter(found.items())
+    found: dict[str, list[Content]] = {name: [] for name in self.queues}
+    for content in contents:
+        fit = [name for name in self.queues if self.is_for(name, content)]
+        noted(self)["messages"] += 1
+        for name in fit[noted(self)["messages"] % len(fit) :][:1] if fit else ():
+            found[name].append(content)
+    return iter(found.items())
 
 
 @defect("TOPIC-1", "apply", then, profile="azure-premium")
@@ -80,18 +74,13 @@ def completed_everywhere(self: FrontEnd, asked: Settlement, stored: Stored) -> N
             partition.complete(copy)
 
 
-@defect("TOPIC-1", profile="azure-standard")
-class FirstMessageMissesTheLast(Copies):
+@defect("TOPIC-1", "share", answering, profile="azure-standard")
+def first_message_misses_the_last(self: Copies, name: str, share: Sequence[Content]) -> Sequence[Content]:
     """The last of several subscriptions gets no copy of the first message."""
-
-    begun = False
-
-    def share(self, name: str, contents: Sequence[Content]) -> Sequence[Content]:
-        taken = Copies.share(self, name, contents)
-        if self.begun or len(self.queues) < 2 or name != [*self.queues][-1]:
-            return taken
-        self.begun = True
-        return taken[1:]
+    if len(self.queues) < 2 or name != [*self.queues][-1]:
+        return share
+    noted(self)["shares"] += 1
+    return share[1:] if noted(self)["shares"] == 1 else share
 
 
 @defect("TOPIC-1", "carry_out", amid, profile="azure-flat")
