@@ -120,7 +120,7 @@ def test_two_runs_say_what_became_of_the_rules() -> None:
         "undecided now": ["SEQ-2"],
         "no longer exercised": ["SEQ-1", "REB-1"],
     }
-    assert (view.css, view.word) == ("violated", "Regression")
+    assert (view.headline.sign.css, view.headline.word) == ("violated", "Regression")
 
 
 def test_long_names_break_between_their_words_on_narrow_pages() -> None:
@@ -138,7 +138,7 @@ def test_where_a_name_may_break_nothing_becomes_markup() -> None:
 
 def test_a_comparison_of_brokers_has_no_verdict() -> None:
     view = comparison_view(comparison(), "")
-    assert (view.css, view.word, view.regressions) == ("idle", "Compared", ())
+    assert (view.headline.sign.css, view.headline.word, view.regressions) == ("idle", "Compared", ())
 
 
 def test_a_column_tells_how_else_its_run_ended(page: str) -> None:

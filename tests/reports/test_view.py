@@ -172,7 +172,7 @@ def of_mutants(kills: tuple[Kill, ...], code: int) -> ReportView:
 def test_a_campaign_of_mutants_is_told_by_what_became_of_them() -> None:
     view = of_mutants(KILLS, 1)
     assert view.title == "3 mutants of the reference broker"
-    assert (view.headline.word, view.headline.css) == ("Not all killed", "violated")
+    assert (view.headline.word, view.headline.sign.css) == ("Not all killed", "violated")
     assert view.headline.sentence == (
         "2 of 3 mutants killed by the rule that it breaks. Survivors: quiet. "
         "Other rules were reported, too, of: loud."
@@ -196,7 +196,7 @@ def test_a_rule_passes_if_it_killed_its_mutants() -> None:
 
 def test_all_killed_is_a_success() -> None:
     view = of_mutants(KILLS[:1], 0)
-    assert (view.headline.word, view.headline.css) == ("All killed", "pass")
+    assert (view.headline.word, view.headline.sign.css) == ("All killed", "pass")
     assert "Survivors" not in view.headline.sentence
     assert view.causes == ()
 

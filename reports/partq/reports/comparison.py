@@ -28,7 +28,7 @@ from partq.conformance.verdict import (
 from partq.model.requirements import Requirement, catalogue
 
 from .html import filled, static
-from .signs import SEALS, Sign, shares, sign_of
+from .signs import SEALS, Headline, Sign, shares, sign_of
 from .text import compact
 
 _SHOWN_CAUSES: Final = 5
@@ -76,7 +76,7 @@ class CellView:
     @property
     def anchor(self) -> str:
         """Of what is told of it below, where something is; empty otherwise."""
-        spoke = _is_bad(self.verdict) or self.verdict.status is Status.UNKNOWN
+        spoke = self.verdict.bad or self.verdict.status is Status.UNKNOWN
         return f"{self.rule}-{self.column.letter}" if spoke else ""
 
     @property
@@ -87,19 +87,15 @@ class CellView:
     @property
     def number(self) -> str:
         """How often violated, or exercised, in short."""
-        number = self.verdict.times if _is_bad(self.verdict) else self.verdict.exercised
+        number = self.verdict.times if self.verdict.bad else self.verdict.exercised
         return compact(number) if number else ""
 
     @property
     def full(self) -> str:
         """The same in words."""
-        if _is_bad(self.verdict):
+        if self.verdict.bad:
             return plural(self.verdict.times, "violation") if self.number else ""
         return f"exercised {plural(self.verdict.exercised, 'time')}" if self.number else ""
-
-
-def _is_bad(verdict: Verdict) -> bool:
-    return verdict.status is Status.VIOLATED or bool(verdict.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +147,7 @@ class ComparisonView:
     """A whole page."""
 
     title: str
-    css: str
-    glyph: str
-    word: str
-    sentence: str
+    headline: Headline
     columns: tuple[ColumnView, ...]
     regressions: tuple[RegressionView, ...]
     groups: tuple[GroupView, ...]
@@ -183,10 +176,7 @@ def comparison_view(comparison: Comparison, version: str) -> ComparisonView:
     word, _, sentence = comparison.conclusion.partition(": ")
     return ComparisonView(
         _title(comparison),
-        seal.css,
-        seal.glyph,
-        word.capitalize(),
-        sentence,
+        Headline(seal, word.capitalize(), sentence),
         columns,
         tuple(_regression(one) for one in comparison.regressions if one.changes),
         groups,

@@ -16,7 +16,7 @@ from partq.model.messages import Delivery
 from partq.model.operations import ENV, SETTLEMENTS, Outcome
 from partq.model.profiles import known
 
-from .wording import SENDS, label, locks_in, locks_of, note, numbered, tooltip
+from .wording import SENDS, label, locks_of, note, numbered, tooltip
 
 LIMIT: Final = 40
 """The most operations drawn; of a longer history the neighbourhood of the witness."""
@@ -172,7 +172,7 @@ def _by_interest(records: Sequence[Record], witness: frozenset[int]) -> Iterator
 def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]:
     yield from (message.id for message in record.args.get("messages", ()))
     yield from (delivery.id for delivery in record.messages)
-    yield from (locks[lock].id for lock in locks_in(record.args) if lock in locks)
+    yield from (locks[lock].id for lock in record.lock_tokens if lock in locks)
 
 
 def _naturally(name: str) -> tuple[list[str | int], str]:
@@ -233,7 +233,7 @@ class _Builder:
         yield from map(self._shown, record.messages)
         if record.op in SENDS:
             yield from (self.places.get(message.id) for message in record.args["messages"])
-        yield from (self._shown(self.locks[lock]) for lock in locks_in(record.args) if lock in self.locks)
+        yield from (self._shown(self.locks[lock]) for lock in record.lock_tokens if lock in self.locks)
 
     def _lifelines(self) -> dict[tuple[str, str | int], int]:
         env = any(record.is_env and record.op not in _ELSEWHERE for record in self.records)
@@ -322,7 +322,7 @@ class _Builder:
         if record.op in SENDS:
             yield "send", begun, [(self.places.get(m.id), m.id) for m in record.args["messages"]]
         if record.op in SETTLEMENTS:
-            known = [self.locks[lock] for lock in locks_in(record.args) if lock in self.locks]
+            known = [self.locks[lock] for lock in record.lock_tokens if lock in self.locks]
             yield "settle", begun, [(self._shown(delivery), delivery.id) for delivery in known]
         if ended is not None:
             kind = "peek" if record.op == "peek" else "deliver"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from partq.conformance.verdict import Kill, plural
 from partq.model.requirements import catalogue
 
-from .signs import Share, Sign
+from .signs import Share, Sign, shared
 from .text import count
 
 COLUMN: Final = "kills its mutants"
@@ -64,9 +64,5 @@ def kill_sentence(kills: Sequence[Kill]) -> str:
 def kill_shares(kills: Sequence[Kill]) -> tuple[Share, ...]:
     """How many were killed by their own rule, and how many not."""
     killed = sum(kill.killed for kill in kills)
-    words = ((len(kills) - killed, "not killed", "violated", "✗"), (killed, "killed", "pass", "✓"))
-    return tuple(
-        Share(Sign(word, css, glyph), number, round(100 * number / len(kills), 3))
-        for number, word, css, glyph in words
-        if number
-    )
+    survived = Sign("not killed", "violated", "✗"), len(kills) - killed
+    return shared((survived, (Sign("killed", "pass", "✓"), killed)))

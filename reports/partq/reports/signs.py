@@ -37,6 +37,14 @@ SEALS: Final = {
 """The sign of a headline, by exit code."""
 
 
+class Headline(NamedTuple):
+    """The verdict of a whole page in a sign, a word and a sentence."""
+
+    sign: Sign
+    word: str
+    sentence: str
+
+
 def sign_of(verdict: Verdict) -> Sign:
     """How the verdict looks: one that may be violated, as one that is, in words of its own."""
     violated = SIGNS[Status.VIOLATED]
@@ -54,9 +62,11 @@ class Share(NamedTuple):
 def shares(verdicts: Iterable[Verdict]) -> tuple[Share, ...]:
     """The share of each status that there is."""
     numbers = Counter(verdict.status for verdict in verdicts)
-    total = sum(numbers.values()) or 1
-    return tuple(
-        Share(sign, numbers[status], round(100 * numbers[status] / total, 3))
-        for status, sign in SIGNS.items()
-        if numbers[status]
-    )
+    return shared((sign, numbers[status]) for status, sign in SIGNS.items())
+
+
+def shared(numbers: Iterable[tuple[Sign, int]]) -> tuple[Share, ...]:
+    """The share of each sign that stands for any of so many things."""
+    there = [(sign, number) for sign, number in numbers if number]
+    total = sum(number for _, number in there)
+    return tuple(Share(sign, number, round(100 * number / total, 3)) for sign, number in there)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from partq.conformance.verdict import (
+    NOT_IN_QUESTION,
+    WORDS,
     Exit,
     Finding,
     Status,
     Verdict,
     binding_requirements,
     coverage,
+    firsts,
     in_words,
     kill_verdicts,
     merge,
@@ -30,17 +33,9 @@ from partq.model.requirements import Requirement, Source, catalogue, groups, sou
 from .evidence import MOST_LANES, ExampleView, HeatView, HistogramView, examples, heat_maps, histograms
 from .kills import COLUMN, KillView, kill_sentence, kill_shares, kill_views
 from .material import BlindSpots, Figures, Lane, Material, Opinions
-from .signs import SEALS, SIGNS, Share, Sign, shares, sign_of
+from .signs import SEALS, SIGNS, Headline, Share, Sign, shares, sign_of
 from .text import count
 
-_INFORMATIVE: Final = frozenset(
-    {Status.VIOLATED, Status.UNKNOWN, Status.PASS, Status.SEEN, Status.NOT_EXERCISED}
-)
-_WORDS: Final = {
-    Exit.CONFORMANT: "Conformant",
-    Exit.VIOLATED: "Not conformant",
-    Exit.INCONCLUSIVE: "Inconclusive",
-}
 _UNFOLDED: Final = 3
 """With more counterexamples than this, only the first is unfolded; of mutants, none."""
 
@@ -99,20 +94,10 @@ class GroupView:
     open: bool
 
 
-class Headline(NamedTuple):
-    """The verdict of the whole report in a word and a sentence."""
-
-    css: str
-    glyph: str
-    word: str
-    sentence: str
-
-
 class LaneView(NamedTuple):
     """One broker and profile in the table of figures."""
 
     title: str
-    profile: str
     family: str
     word: str
     sign: Sign
@@ -162,9 +147,6 @@ def report_view(material: Material) -> ReportView:
     total = merge(lane.verdicts for lane in lanes)
     drawn = examples(material.examples, () if kills else material.lanes)
     anchors = {example.broker: example.anchor for example in reversed(drawn)}
-    firsts: dict[str, ExampleView] = {}
-    for example in drawn:
-        firsts.setdefault(example.finding.requirement, example)
     pairs = tuple((lane.broker, lane.profile) for lane in material.lanes)
     brokers = tuple(dict.fromkeys(broker for broker, _ in pairs))
     profiles = tuple(dict.fromkeys(name for _, name in pairs))
@@ -178,8 +160,8 @@ def report_view(material: Material) -> ReportView:
         kills=kill_views(kills, anchors),
         bar=kill_shares(kills) if kills else shares(total.values()),
         counted=plural(len(kills), "mutant") if kills else plural(len(total), "rule"),
-        causes=() if kills else tuple(firsts.values()),
-        lanes=tuple(_lane(lane, len(brokers) > 1) for lane in lanes) if total else (),
+        causes=() if kills else tuple(firsts(drawn, lambda one: one.finding.requirement)),
+        lanes=tuple(_lane(name, lane) for name, lane in _named(lanes)) if total else (),
         shares=shares(total.values()),
         total=len(total),
         figures=tuple(_figures(material.figures)),
@@ -203,21 +185,23 @@ def report_view(material: Material) -> ReportView:
 
 def _headline(material: Material, total: Mapping[str, Verdict]) -> Headline:
     if not material.complete:
-        return Headline("unknown", "?", "Unfinished", f"{_progress(material)} There is no verdict yet.")
-    seal = SEALS[material.exit]
+        sentence = f"{_progress(material)} There is no verdict yet."
+        return Headline(SIGNS[Status.UNKNOWN], "Unfinished", sentence)
     if material.kills:
         word = "All killed" if material.exit == Exit.CONFORMANT else "Not all killed"
-        return Headline(seal.css, seal.glyph, word, kill_sentence(material.kills))
-    if material.conclusion:
+        sentence = kill_sentence(material.kills)
+    elif material.conclusion:
         word, _, said = material.conclusion.partition(": ")
-        return Headline(seal.css, seal.glyph, word.capitalize(), f"Against its baseline: {said}.")
-    return Headline(seal.css, seal.glyph, _word(material.exit, total), _sentence(material.exit, total))
+        word, sentence = word.capitalize(), f"Against its baseline: {said}."
+    else:
+        word, sentence = _word(material.exit, total), _sentence(material.exit, total)
+    return Headline(SEALS[material.exit], word, sentence)
 
 
 def _word(code: int, verdicts: Mapping[str, Verdict]) -> str:
     """The word of a success is another one where not all that binds was exercised."""
     whole = coverage(verdicts, binding_requirements(strict=False)).whole
-    return _WORDS[code] if code != Exit.CONFORMANT or whole else "Nothing violated"
+    return WORDS[code].capitalize() if code != Exit.CONFORMANT or whole else "Nothing violated"
 
 
 def _progress(material: Material) -> str:
@@ -252,10 +236,9 @@ def _sentence(code: int, total: Mapping[str, Verdict]) -> str:
     return f"{text} {count(idle)} could have been tested and {were} not." if idle else text
 
 
-def _lane(lane: Lane, name_broker: bool) -> LaneView:
+def _lane(name: str, lane: Lane) -> LaneView:
     return LaneView(
-        _lane_name(lane, name_broker),
-        lane.profile,
+        name,
         _family(lane.profile),
         _word(lane.exit, lane.verdicts),
         SEALS[lane.exit],
@@ -269,8 +252,10 @@ def _family(name: str) -> str:
     return family.title if family else ""
 
 
-def _lane_name(lane: Lane, name_broker: bool) -> str:
-    return f"{lane.broker} · {lane.profile}" if name_broker else lane.profile
+def _named(lanes: Sequence[Lane]) -> list[tuple[str, Lane]]:
+    """The lanes, each under its name: its profile, and of several brokers the broker, too."""
+    several = len({lane.broker for lane in lanes}) > 1
+    return [(f"{lane.broker} · {lane.profile}" if several else lane.profile, lane) for lane in lanes]
 
 
 def _figures(figures: Figures) -> Iterable[tuple[str, str]]:
@@ -311,8 +296,7 @@ def _columns(lanes: Sequence[Lane], total: Mapping[str, Verdict]) -> list[tuple[
     """The columns of the table: one for each lane, or of very many a single one for all."""
     if len(lanes) > MOST_LANES:
         return [(f"all {len(lanes)} together", total)]
-    several = len({lane.broker for lane in lanes}) > 1
-    return [(_lane_name(lane, several), lane.verdicts) for lane in lanes]
+    return [(name, lane.verdicts) for name, lane in _named(lanes)]
 
 
 def _groups(
@@ -341,9 +325,9 @@ def _groups(
 
 def _weight(verdict: Verdict) -> int:
     """How much the verdict asks for attention; of all groups those with the most are open."""
-    if verdict.status is Status.VIOLATED or verdict.candidates:
+    if verdict.bad:
         return 3
-    return 2 if verdict.status is Status.UNKNOWN else int(verdict.status in _INFORMATIVE)
+    return 2 if verdict.status is Status.UNKNOWN else int(verdict.status not in NOT_IN_QUESTION)
 
 
 def _row(
@@ -409,10 +393,8 @@ def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, 
         (example.broker, example.profile, example.finding.requirement, example.finding.key): example.anchor
         for example in reversed(drawn)
     }
-    several = len({lane.broker for lane in lanes}) > 1
     found: dict[str, list[FindingView]] = {}
-    for lane in lanes:
-        name = _lane_name(lane, several)
+    for name, lane in _named(lanes):
         for id, verdict in lane.verdicts.items():
             for finding in verdict.causes:
                 anchor = anchors.get((lane.broker, lane.profile, id, finding.key), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from partq.conformance.history import TIMES, Record, time_text
@@ -20,20 +20,13 @@ def locks_of(records: Iterable[Record]) -> dict[str, Delivery]:
     return {d.lock: d for record in records for d in record.messages if d.lock is not None}
 
 
-def locks_in(args: Mapping[str, Any]) -> Iterator[str]:
-    """The locks that an operation names."""
-    yield from args.get("locks", ())
-    if "lock" in args:
-        yield args["lock"]
-
-
 def label(record: Record, locks: Mapping[str, Delivery]) -> str:
     """The operation and what it is about, in few words. ``locks`` as from `locks_of`."""
     if record.op in _PARTITION_EVENTS:
         return f"partition {record.args.get('partition')} {_PARTITION_EVENTS[record.op]}"
     args, words = record.args, [record.op.replace("_", " ")]
     words += [message.id for message in args.get("messages", ())]
-    words += [locks[lock].id if lock in locks else lock for lock in locks_in(args)]
+    words += [locks[lock].id if lock in locks else lock for lock in record.lock_tokens]
     words += [f"{name} {args[name]}" for name in ("flow", "partition", "proc") if name in args]
     if record.messages and record.op not in SENDS:
         words.append("→ " + ", ".join(delivery.id for delivery in record.messages))

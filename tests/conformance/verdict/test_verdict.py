@@ -23,12 +23,12 @@ from partq.conformance.verdict import (
     binding_requirements,
     exit_code,
     from_plain,
-    kept,
     merge,
     plain,
     unmet,
     verdicts_of,
 )
+from partq.conformance.verdict.types import kept
 
 RECORD = Record(7, "a", "receive", "queue", 1, 2, {"max": 1})
 

@@ -19,13 +19,13 @@ from partq.conformance.verdict.baseline import (
     match,
     match_known,
     matched_to_plain,
-    named,
     narrower,
 )
 from partq.conformance.verdict.columns import Column, Done, letters
 from partq.conformance.verdict.comparison import SCHEMA as COMPARISON
 from partq.conformance.verdict.comparison import Comparison, Group, Row, compare, comparison_to_plain
 from partq.conformance.verdict.conclusions import (
+    WORDS,
     Besides,
     came_about,
     conclusion,
@@ -45,23 +45,16 @@ from partq.conformance.verdict.document import (
     plain,
     text_of,
 )
-from partq.conformance.verdict.exercised import (
-    NOT_IN_QUESTION,
-    BadRequire,
-    Coverage,
-    checked_require,
-    coverage,
-    unmet,
-)
+from partq.conformance.verdict.exercised import NOT_IN_QUESTION, BadRequire, checked_require, coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.focus import EVERYTHING, Focus, UnknownRule, rules_named
 from partq.conformance.verdict.inspection import Doubt, Inspection
 from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
 from partq.conformance.verdict.kills import Kill, kill_verdicts
-from partq.conformance.verdict.merging import ambiguities, merge, merged, resolved
+from partq.conformance.verdict.merging import ambiguities, merge
 from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence
-from partq.conformance.verdict.regression import Change, Changed, Regression
-from partq.conformance.verdict.statuses import Check, narrowed, not_applicable, verdicts_of
+from partq.conformance.verdict.regression import Change, Regression
+from partq.conformance.verdict.statuses import narrowed, not_applicable, verdicts_of
 from partq.conformance.verdict.telling import causes_of
 from partq.conformance.verdict.tolerance import OPEN, BadShare, share_of, tolerated
 from partq.conformance.verdict.types import (
@@ -71,8 +64,7 @@ from partq.conformance.verdict.types import (
     Status,
     Verdict,
     Verdicts,
-    kept,
+    firsts,
     plural,
     some,
-    violated_one_of,
 )

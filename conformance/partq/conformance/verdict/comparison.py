@@ -95,7 +95,7 @@ def compare(sources: Sequence[Sequence[Column]], strict: bool = False) -> Compar
 def _group(cells: Iterable[Verdict]) -> Group:
     """In what those differ that the requirement applies to."""
     applying = [cell for cell in cells if cell.status not in NOT_IN_QUESTION]
-    bad = [cell for cell in applying if cell.status is Status.VIOLATED or cell.candidates]
+    bad = [cell for cell in applying if cell.bad]
     if bad:
         return Group.BY_ALL if len(bad) == len(applying) else Group.BY_SOME
     statuses = {cell.status for cell in applying}

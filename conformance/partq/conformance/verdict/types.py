@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 def plural(number: int, noun: str, nouns: str | None = None) -> str:
@@ -18,6 +20,14 @@ def some(names: Sequence[str], limit: int) -> str:
     """The names; of many the first ones, and how many more there are."""
     more = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def firsts(several: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """The first with each key, in their order."""
+    found: dict[Hashable, T] = {}
+    for one in several:
+        found.setdefault(key(one), one)
+    return list(found.values())
 
 
 class Status(StrEnum):
@@ -122,6 +132,11 @@ class Verdict:
             self.found = Counter(finding.key for finding in self.findings)
 
     @property
+    def bad(self) -> bool:
+        """Whether it, or one of several requirements, is violated."""
+        return self.status is Status.VIOLATED or bool(self.candidates)
+
+    @property
     def ambiguity(self) -> str:
         """That one of several requirements certainly is violated, or all together, in words; empty if that is
         not so."""
@@ -140,10 +155,7 @@ class Verdict:
     @property
     def causes(self) -> tuple[Finding, ...]:
         """The first finding of each cause."""
-        first: dict[str, Finding] = {}
-        for finding in self.findings:
-            first.setdefault(finding.key, finding)
-        return tuple(first.values())
+        return tuple(firsts(self.findings, lambda finding: finding.key))
 
 
 Verdicts = Mapping[str, Verdict]
