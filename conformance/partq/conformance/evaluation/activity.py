@@ -17,13 +17,9 @@ from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
+from partq.model.conditions import STRIKES
 from partq.model.operations import DRAINER, ENV, SETTLEMENTS, Outcome
 from partq.model.profiles import profile, requirements_of
-
-STRIKES: Final = frozenset(
-    {"partition_down", "broker_kill", "frontend_lost", "connection_lost", "disconnect"}
-)
-"""Events that may delay, refuse or cut off any operation under way."""
 
 LINKS: Final = frozenset({"disconnect", "reconnect"})
 """What ends or renews a connection."""
@@ -86,8 +82,9 @@ def without_drain(history: History) -> History:
 
 
 def _undisturbed(history: History) -> Iterator[Record]:
-    """The clients' calls that were over before anything struck; if nothing did, the unending ones, too. None
-    that ends or renews a connection: it strikes unless it fails, so that only failures would count."""
+    """The clients' calls that were over before anything struck, which may delay, refuse or cut off any call
+    under way; if nothing did, the unending ones, too. None that ends or renews a connection: it strikes
+    unless it fails, so that only failures would count."""
     strikes = (r.call for r in history.records if r.op in STRIKES and r.outcome != Outcome.ERROR)
     struck = min(strikes, default=FOREVER)
     for record in history.records:

@@ -168,7 +168,7 @@ def _names(record: Record) -> set[_Name]:
     """The messages, locks, transactions and flows that the record names."""
     args = record.args
     names: set[_Name] = {("message", m.id) for m in (*args.get("messages", ()), *record.messages)}
-    names |= {("lock", token) for token in (*args.get("locks", ()), args.get("lock"))}
+    names |= {("lock", token) for token in record.lock_tokens}
     names |= {("lock", shown.lock) for shown in record.messages}
     names |= {(name, args.get(name)) for name in ("txn", "flow")}
     return {name for name in names if name[1] is not None}

@@ -43,8 +43,8 @@ def _causes(finding: Finding, history: History) -> list[int]:
 
 def _givers(finding: Finding, history: History) -> Iterator[int]:
     """The answers that gave the locks named by operations of the witness."""
-    numbers, args = set(finding.witness), [r.args for r in history.records if r.i in finding.witness]
-    named = {lock for one in args for lock in (*one.get("locks", ()), one.get("lock"))} - {None}
+    numbers = set(finding.witness)
+    named = {lock for record in history.records if record.i in numbers for lock in record.lock_tokens}
     for record in history.records:
         if record.i not in numbers and not named.isdisjoint(one.lock for one in record.messages):
             yield record.i

@@ -153,14 +153,14 @@ class Decision(Inspection):
         self.add(finding)
         return finding
 
-    def only_suspect(self, why: str) -> None:
+    def only_suspect(self) -> None:
         """Turn the screens' findings on modelled rules into suspicions, which are undecided."""
         for _, doubt in self._modelled():
             if doubt.findings or doubt.candidates:
                 detail = doubt.findings[0].detail if doubt.findings else doubt.why
                 doubt.close()
                 doubt.drop_findings()
-                doubt.leave_open(f"{why}: {detail}")
+                doubt.leave_open(f"{TOO_MANY}: {detail}")
 
     def give_up(self, why: str, requirements: Iterable[str]) -> None:
         """The judge gave up: what only it could have found broken is undecided, where it was exercised and is
@@ -238,7 +238,7 @@ class Decider:
             decision.replace(known)
         elif not shared and self._spent and (decision.broken or self.spare <= 0):
             decision.judged[TOO_MANY] += 1
-            decision.only_suspect(TOO_MANY)
+            decision.only_suspect()
         else:
             self._follow_judge(decision, history, 0 if shared else 1)
         if not decision.broken and (finding := unreceivable(history)) is not None:
@@ -275,7 +275,8 @@ class Decider:
     def _follow_judge(self, decision: Decision, history: History, price: int) -> None:
         """Ask the judge, at ``price`` for a node, and apply its answer."""
         reading = Reading(history)
-        said = self._judged_at_length(reading, price)
+        said = judge_any(reading, self.exact.seconds, self._nodes(history), self.tell)
+        self.left -= price * said.judgement.visited
         if said.judgement.kind == OVER_BUDGET and self.spare > 0 and len(history) <= RETRIED:
             again = self._second_look(reading, decision.suspect)
             decision.again[again.status.value] += 1
@@ -334,11 +335,6 @@ class Decider:
             several = blamed.consulted or _enforced(history)
             for id in several:
                 decision.leave_open(id, f"violated, {which}: {observed(cut, blamed.judgement)}", several)
-
-    def _judged_at_length(self, reading: Reading, price: int) -> AtLength:
-        said = judge_any(reading, self.exact.seconds, self._nodes(reading.history), self.tell)
-        self.left -= price * said.judgement.visited
-        return said
 
     def _nodes(self, history: History) -> int | None:
         """The judge's budget in nodes for the history."""

@@ -216,7 +216,7 @@ def _finished(scene: Scene) -> Reason | None:
         for record in scene.earlier("receive", "complete", "dead_letter"):
             own = [one for one in record.messages if one.id == shown.id]
             locks |= {one.lock for one in own}
-            done = any(one.lock is None for one in own) or not locks.isdisjoint(record.args.get("locks", ()))
+            done = any(one.lock is None for one in own) or not locks.isdisjoint(record.lock_tokens)
             if done and record.outcome == Outcome.OK:
                 how = "deleted" if record.op == "receive" else "settled"
                 why = f"it had been {how} at {record.i}"
@@ -279,11 +279,9 @@ def _miscounted(scene: Scene) -> Reason | None:
 
 def _lock_lost(scene: Scene) -> Reason | None:
     """The lock that was settled or renewed, and the answer that gave it."""
-    args = scene.answer.args
-    named = {*args.get("locks", ()), args.get("lock")}
     for record in scene.earlier("receive"):
         for one in record.messages:
-            if one.lock is not None and one.lock in named:
+            if one.lock in scene.answer.lock_tokens:
                 why = f"its lock on {one.id}, given at {record.i}, had been lost"
                 return Reason(one.id, why, (record.i,))
     return None

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from partq.conformance.adapters.protocol import FAULTS
@@ -70,6 +70,8 @@ ADAPTER: Final = "adapter"
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 def _warn(name: str, problem: str) -> None:
     log.warning("%s: %s", name, problem)
@@ -116,8 +118,8 @@ def seen_in(runs: Iterable[Run], finding: Finding) -> Run | None:
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
     """``verdicts``: all runs merged, one for every rule of the catalogue. ``kept``: the runs that found
-    something, with their histories. ``runs``: how many there were. ``unusable``: how many answers of the
-    adapter no history can hold; ``unusable_first``: to which operation, and in which run, the first one was.
+    something, with their histories. ``runs``: how many there were. ``unusable``: the answers of the adapter
+    that no history can hold, each as its operation and run.
     ``activity``: what all runs show of it. ``faults``: how often each fault struck. ``judging``: what the
     judge did with the histories."""
 
@@ -125,8 +127,7 @@ class SuiteResult:
     verdicts: Verdicts
     kept: tuple[Run, ...]
     runs: int
-    unusable: int = 0
-    unusable_first: str = ""
+    unusable: Sequence[str] = ()
     activity: Activity = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     judging: Judging = NOTHING_JUDGED
@@ -142,12 +143,12 @@ class SuiteResult:
         hold, what the broker did not do, and what the judge did not decide, which the verdicts tell, too."""
         found = stalled(self.profile, self.activity)
         found += [(code, f"{why} ({self.profile})") for code, why in self.judging.besides()]
-        if not self.unusable:
-            return found
-        were = "was" if self.unusable == 1 else "were"
-        answers = f"{plural(self.unusable, 'answer')} of the adapter {were} unusable"
-        why = f"{answers}: first that to {self.unusable_first} ({self.profile})"
-        return [*found, (Exit.INCONCLUSIVE, why)]
+        if self.unusable:
+            were = "was" if len(self.unusable) == 1 else "were"
+            answers = f"{plural(len(self.unusable), 'answer')} of the adapter {were} unusable"
+            why = f"{answers}: first that to {self.unusable[0]} ({self.profile})"
+            found.append((Exit.INCONCLUSIVE, why))
+        return found
 
     def evidence(self, finding: Finding) -> Run | None:
         """The run that the finding comes from, or None."""
@@ -231,16 +232,11 @@ def run_suite(
     tasks = [NamedProgram(case.name, case.build(profile)) for case in cases_for(broker, profile, cases)]
     tasks += named
     tasks += seeded(broker, profile, seed, range(programs))
-    done: dict[int, Run] = {}
-    reported = 0
+    ordered: list[Run] = []
     with closing(runs(broker, profile, tasks, ways)) as ending:
-        for number, run_ in ending:
-            done[number] = run_
-            on_end(run_)
-            while reported in done:
-                on_run(done[reported])
-                reported += 1
-    ordered = [done[number] for number in range(len(tasks))]
+        for _, run_ in _in_order(_told(ending, on_end)):
+            on_run(run_)
+            ordered.append(run_)
     nothing = ways.focus(verdicts_of(Inspection(), profile, ALL, tuple(sorted(lacks))))
     unusable = [f"{op} in {run_.name}" for run_ in ordered for op in run_.unusable]
     shown = sum((activity(run_.history) for run_ in ordered), Counter[str]())
@@ -250,8 +246,7 @@ def run_suite(
         tolerated(narrowed(verdicts, profile, ALL, shown), share),
         tuple(run_ for run_ in ordered if run_.findings or ambiguities(run_.verdicts)),
         len(ordered),
-        len(unusable),
-        unusable[0] if unusable else "",
+        unusable,
         shown,
         Counter(
             record.op
@@ -324,12 +319,19 @@ def histories(
                 yield numbers[place], history
 
 
-def _in_order(ending: Iterable[tuple[int, History]]) -> Iterator[tuple[int, History]]:
-    """Numbered histories by their numbers, each as soon as those before it have ended."""
-    ended: dict[int, History] = {}
+def _told(ending: Iterable[tuple[int, T]], tell: Callable[[T], None]) -> Iterator[tuple[int, T]]:
+    """What ends, numbered, when it was told."""
+    for number, one in ending:
+        tell(one)
+        yield number, one
+
+
+def _in_order(ending: Iterable[tuple[int, T]]) -> Iterator[tuple[int, T]]:
+    """What ends by its numbers, each as soon as those before it have ended."""
+    ended: dict[int, T] = {}
     following = 0
-    for number, history in ending:
-        ended[number] = history
+    for number, one in ending:
+        ended[number] = one
         while following in ended:
             yield following, ended.pop(following)
             following += 1

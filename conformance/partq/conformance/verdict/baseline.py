@@ -340,20 +340,22 @@ def _absent(entry: Entry, results: Mapping[str, Verdicts], whole: bool) -> Absen
     rules = [rule for rule in entry.rules if rule != ANOTHER]
     found = [verdicts[rule] for verdicts in fitting for rule in rules if rule in verdicts]
     applying = [one for one in found if one.status is not Status.NOT_APPLICABLE]
-    if not fitting:
-        return Absent(entry, State.SILENT, f"not run under {entry.profile}")
-    if not applying:
-        return Absent(entry, State.SILENT, "does not apply to what was run")
-    if any(one.status is Status.VIOLATED for one in applying) and (entry.kind is Kind.OPEN or rules[1:]):
-        return Absent(entry, State.SILENT, "violated for certain, or by another cause")
-    if any(one.status is Status.UNKNOWN or one.undecided for one in applying):
-        return Absent(entry, State.SILENT, "undecided, so that it may still be violated")
-    if any(one.status in (Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED) for one in applying):
-        return Absent(entry, State.SILENT, "not exercised")
-    if not whole:
-        return Absent(entry, State.SILENT, "not shown, but this may be only a part of the suite")
-    if entry.sometimes:
-        return Absent(entry, State.SILENT, f"not {_WRONG[entry.kind]} this time, as it may be")
+    statuses = {one.status for one in applying}
+    open = Status.UNKNOWN in statuses or any(one.undecided for one in applying)
+    silent = (
+        (not fitting, f"not run under {entry.profile}"),
+        (not applying, "does not apply to what was run"),
+        (
+            Status.VIOLATED in statuses and (entry.kind is Kind.OPEN or len(rules) > 1),
+            "violated for certain, or by another cause",
+        ),
+        (open, "undecided, so that it may still be violated"),
+        (not statuses.isdisjoint((Status.NOT_EXERCISED, Status.NOT_IMPLEMENTED)), "not exercised"),
+        (not whole, "not shown, but this may be only a part of the suite"),
+        (entry.sometimes, f"not {_WRONG[entry.kind]} this time, as it may be"),
+    )
+    if why := next((why for holds, why in silent if holds), ""):
+        return Absent(entry, State.SILENT, why)
     return Absent(entry, State.GONE, f"no longer {_WRONG[entry.kind]}: remove it")
 
 

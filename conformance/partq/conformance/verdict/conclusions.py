@@ -211,4 +211,4 @@ def came_about(done: Mapping[str, Done], judging: Judging) -> dict[str, Any]:
     """How the verdicts came about, as further fields of ``partq.verdicts/1``: what was done to the broker
     under each profile, where one was run, and what the judge did with the histories."""
     ran = {"done": {name: one.plain() for name, one in done.items()}} if done else {}
-    return {**ran, "judge": judging.plain()}
+    return {**ran, "judge": judging._asdict()}

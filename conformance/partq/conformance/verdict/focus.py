@@ -34,14 +34,12 @@ class Focus(NamedTuple):
     def _of(self, id: str, verdict: Verdict) -> Verdict:
         if not self.asks(id):
             return Verdict(Status.NOT_APPLICABLE, reason="not asked about (--rule, --exclude)")
-        if all(map(self.asks, verdict.candidates)) and all(
-            map(self.asks, (name for one in verdict.findings for name in one.candidates))
-        ):
+        mine = all(map(self.asks, verdict.candidates))
+        if mine and all(self.asks(name) for one in verdict.findings for name in one.candidates):
             return verdict
         findings = tuple(one for one in verdict.findings if all(map(self.asks, one.requirements)))
         keys = {one.key for one in findings}
         found = {key: times for key, times in verdict.found.items() if key in keys}
-        mine = all(map(self.asks, verdict.candidates))
         return replace(verdict, findings=findings, found=found, candidates=verdict.candidates if mine else ())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from partq.conformance.verdict.exit_codes import Exit
 from partq.conformance.verdict.types import plural
@@ -47,10 +47,6 @@ class Judging(NamedTuple):
             return []
         few = f"the judge decided {self.decided:,} of {self.total:,} histories"
         return [(code if self.undecided else Exit.CONFORMANT, str(self) if self.total == 1 else few)]
-
-    def plain(self) -> dict[str, Any]:
-        """As plain data, in ``partq.verdicts/1``."""
-        return self._asdict()
 
 
 NOTHING_JUDGED: Final = Judging()
