@@ -137,4 +137,9 @@ def test_each_trace_adds_to_what_suspects_may_cost_and_none_takes_from_the_judge
     monkeypatch.setattr(work, "Decider", decider)
     run_chunk(Chunk("reference", "azure-flat", 0, 1), seed=7, length=1, exact=5)
     exact = deciders[0].exact
-    assert (exact.share, exact.nodes, exact.after, exact.allowance) == (5, work.NODES, None, work.ALLOWANCE)
+    assert (exact.share, exact.nodes, exact.after, exact.allowance) == (
+        5,
+        work.MANY.nodes,
+        None,
+        work.MANY.allowance,
+    )

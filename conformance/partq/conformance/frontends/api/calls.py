@@ -31,6 +31,7 @@ from partq.conformance.oracle.search import Tell, untold
 from partq.conformance.screens.registry import ALL
 from partq.conformance.verdict import (
     OPEN,
+    Besides,
     Exit,
     Verdicts,
     added,
@@ -93,16 +94,12 @@ def result_of(
     )
     judging = added(one.judging for one in judged)
     subject = judged[0].name if len(judged) == 1 else f"{len(judged)} histories"
-    by_profile: dict[str, list[Verdicts]] = {}
-    for one in judged:
-        by_profile.setdefault(one.profile, []).append(one.verdicts)
-    shown = {name: Counter[str]() for name in by_profile}
-    for one in judged:
-        shown[one.profile].update(activity(one.history))
-    verdicts = {
-        name: narrowed(merge(several), name, ALL, shown[name]) for name, several in by_profile.items()
-    }
-    besides = [one for name, counts in shown.items() for one in stalled(name, counts)]
+    verdicts, besides = dict[str, Verdicts](), list[Besides]()
+    for name in dict.fromkeys(one.profile for one in judged):
+        mine = [one for one in judged if one.profile == name]
+        shown = sum((activity(one.history) for one in mine), Counter[str]())
+        verdicts[name] = narrowed(merge(one.verdicts for one in mine), name, ALL, shown)
+        besides += stalled(name, shown)
     besides += [*required(verdicts, strict, wanted), *judging.besides(Exit.INCONCLUSIVE)]
     return Result(subject, verdicts, judged, strict, tuple(besides), judging)
 

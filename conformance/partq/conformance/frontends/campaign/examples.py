@@ -10,7 +10,7 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.evaluation import counterexample
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.store import to_text
-from partq.conformance.verdict import finding_of
+from partq.conformance.verdict import finding_of, firsts
 from partq.conformance.workload import program as programs
 
 UNDECIDED: Final = "undecided"
@@ -28,10 +28,8 @@ class StoredExample(NamedTuple):
 
 def first_of_each(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The violations of the lowest trace for each (broker, rule, cause), in order of traces."""
-    first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (row["trace"], row["requirement"], row["key"])):
-        first.setdefault((row["broker"], row["requirement"], row["key"]), row)
-    return list(first.values())
+    ordered = sorted(rows, key=lambda row: (row["trace"], row["requirement"], row["key"]))
+    return firsts(ordered, lambda row: (row["broker"], row["requirement"], row["key"]))
 
 
 def write_examples(

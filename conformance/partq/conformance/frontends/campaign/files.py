@@ -101,7 +101,7 @@ class Folder:
     def read(self, name: str) -> str | None:
         """The text of a file, or None where there is none. What a kill left between the two steps of `write`
         is still aside."""
-        place = next((place for place in (name, _aside(name)) if self.exists(place)), None)
+        place = next((place for place in (name, _beside(name, ASIDE)) if self.exists(place)), None)
         if place is None:
             return None
         with self._naming(name):
@@ -117,9 +117,9 @@ class Folder:
             if self._puts:
                 _put(self._files.create(self._path(name), True), text)
                 return
-            self._store(_aside(name), text)
+            self._store(_beside(name, ASIDE), text)
             self._files.delete(self._path(name), False)  # nothing is renamed onto a file
-            if not self._rename(_aside(name), name):
+            if not self._rename(_beside(name, ASIDE), name):
                 raise CampaignError(f"{self.at(name)} can't be written: the file system refuses to rename")
 
     def create(self, name: str, text: str) -> None:
@@ -208,10 +208,6 @@ class Folder:
         except Exception as error:
             where = self.name if not name else f"{self.name}/{name}"
             raise CampaignError(f"{where}: {jvm.cause(error)}") from error
-
-
-def _aside(name: str) -> str:
-    return _beside(name, ASIDE)
 
 
 def _beside(name: str, begin: str) -> str:

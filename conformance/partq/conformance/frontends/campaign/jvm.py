@@ -31,13 +31,8 @@ if TYPE_CHECKING:
 JAVA: Final = 17
 """The oldest Java that Spark runs on."""
 
-RETRIES: Final = 4
-"""How often a chunk is tried before the campaign gives up."""
-
-SHUFFLES: Final = 16
-"""Parts of a table that is grouped: sums are few rows."""
-
 MAX_FAILURES: Final = "spark.task.maxFailures"
+"""How often a chunk is tried before the campaign gives up."""
 
 UNNAMED: Final = "pyspark-shell"
 """How Spark calls an application that nobody named."""
@@ -361,8 +356,8 @@ def master(session: SparkSession) -> str:
 
 _SETTINGS: Final = {
     "spark.ui.enabled": "false",
-    MAX_FAILURES: str(RETRIES),
-    "spark.sql.shuffle.partitions": str(SHUFFLES),
+    MAX_FAILURES: "4",
+    "spark.sql.shuffle.partitions": "16",  # sums are few rows
     # By columns 4,096 rows are read at once; a violation bears its program, which may have a megabyte.
     "spark.sql.parquet.enableVectorizedReader": "false",
 }

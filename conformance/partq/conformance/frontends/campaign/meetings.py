@@ -15,12 +15,10 @@ from partq.conformance.history import History, Record
 from partq.conformance.history.entities import entity_of, is_dead_letters, is_destination
 from partq.conformance.oracle.identity import numbers_named
 from partq.conformance.oracle.uses import uses
+from partq.model.conditions import STRIKES
 from partq.model.messages import Message
 from partq.model.operations import DRAINER, ENV, SUBSCRIPTION
 from partq.model.profiles import Entity, requirements_of
-
-FAULTS: Final = frozenset({"partition_down", "frontend_lost", "broker_kill", "connection_lost"})
-"""What strikes the messages that were sent before."""
 
 SENT_TWICE: Final = "sent twice"
 FAULT: Final = "fault"
@@ -113,7 +111,7 @@ def _marked(history: History) -> Iterator[tuple[set[str], set[str]]]:
     """The messages that each record is about, and what it makes use of."""
     sent, struck, held, numbered = set[str](), set[str](), dict[str, str](), dict[int, str]()
     for record in history.records:
-        if record.proc == ENV and record.op in FAULTS:
+        if record.proc == ENV and record.op in STRIKES:
             struck |= sent
         if record.proc in (ENV, DRAINER):
             continue
@@ -138,7 +136,7 @@ def _after(history: History) -> Iterator[tuple[str, str]]:
     before."""
     before, sent = set[str](), set[str]()
     for record in history.records:
-        if record.proc == ENV and record.op in FAULTS:
+        if record.proc == ENV and record.op in STRIKES:
             before.add(FAULT)
         if record.proc in (ENV, DRAINER):
             continue

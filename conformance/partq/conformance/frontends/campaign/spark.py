@@ -184,9 +184,11 @@ def _first_text() -> AccumulatorParam[str]:
 def _failure(error: Exception, session: SparkSession) -> CampaignError:
     """What of the chunks, or of Spark itself, failed for good."""
     text = str(error)
-    for sign, told in _TOLD.items():
-        if found := re.search(sign, text):
-            return CampaignError(told.format(*found.groups()))
+    if found := _VERSIONS.search(text):
+        return CampaignError(
+            f"the executors have Python {found[1]}, this is Python {found[2]}: set PYSPARK_PYTHON to one of "
+            "this minor version"
+        )
     if any(sign in text for sign in _FAILED):
         times = session.sparkContext.getConf().get(jvm.MAX_FAILURES)
         return CampaignError(f"a chunk failed {times} times: {jvm.cause(error)}")
@@ -195,12 +197,8 @@ def _failure(error: Exception, session: SparkSession) -> CampaignError:
     return SparkFailed(f"Spark failed: {jvm.cause(error)}")
 
 
-_TOLD: Final = {
-    r"PYTHON_VERSION_MISMATCH\D*([\d.]+\d)\D*([\d.]+\d)": (
-        "the executors have Python {0}, this is Python {1}: set PYSPARK_PYTHON to one of this minor version"
-    ),
-}
-"""What of Spark's text says why, and how it is said."""
+_VERSIONS: Final = re.compile(r"PYTHON_VERSION_MISMATCH\D*([\d.]+\d)\D*([\d.]+\d)")
+"""What Spark says of executors with another Python."""
 
 _FAILED: Final = ("most recent failure", "PYTHON_EXCEPTION")
 """What Spark says when a task has failed too often."""

@@ -6,7 +6,7 @@ Spark adds up; what reaches this process is a row a requirement, cause or cell, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
@@ -140,8 +140,11 @@ def _listed(store: Store, folded: Folded) -> tuple[list[Row], list[Row], list[Ro
 
 def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
     """Why the lane's verdicts mean little, if they do."""
-    mine = [row for row in counts if (row["broker"], row["profile"]) == lane]
-    return stalled(lane[1], _counted(mine, ACTIVITY))
+    return stalled(lane[1], _counted(_of(lane, counts), ACTIVITY))
+
+
+def _of(lane: Lane, rows: Iterable[Row]) -> Iterator[Row]:
+    return (row for row in rows if (row["broker"], row["profile"]) == lane)
 
 
 def _agree(name: str, folded: Folded, traces: int, findings: int) -> None:
@@ -176,11 +179,8 @@ def _counted(rows: Iterable[Row], kind: str) -> dict[str, int]:
 def _verdicts(
     lane: Lane, sums: Mapping[str, Iterable[Row]], causes: Iterable[Row], kept: Iterable[Row]
 ) -> dict[str, Verdict]:
-    def mine(rows: Iterable[Row]) -> Iterable[Row]:
-        return (row for row in rows if (row["broker"], row["profile"]) == lane)
-
-    total = Inspection()
-    for row in mine(sums["requirements"]):
+    total, counts = Inspection(), list(_of(lane, sums["counts"]))
+    for row in _of(lane, sums["requirements"]):
         if row["exercised"]:
             total.exercised[row["requirement"]] = row["exercised"]
         if n := row["unknown"]:
@@ -188,13 +188,13 @@ def _verdicts(
             total.leave_open(row["requirement"], why, tuple(row["candidates"]))
         undecided = row["undecided"] if row["undecided"] == row["unknown"] else 0
         total.traces[row["requirement"]] = row["traces"], undecided
-    for row in mine(causes):
+    for row in _of(lane, causes):
         total.doubt(row["requirement"]).found[row["key"]] += row["times"]
-    for row in mine(kept):
+    for row in _of(lane, kept):
         total.doubt(row["requirement"]).findings.append(finding_of(row))
-    lacks = tuple(row["name"] for row in mine(sums["counts"]) if row["kind"] == "lacks")
+    lacks = tuple(row["name"] for row in counts if row["kind"] == "lacks")
     verdicts = verdicts_of(total, lane[1], ALL, lacks)
-    return narrowed(verdicts, lane[1], ALL, _counted(mine(sums["counts"]), ACTIVITY))
+    return narrowed(verdicts, lane[1], ALL, _counted(counts, ACTIVITY))
 
 
 def document(

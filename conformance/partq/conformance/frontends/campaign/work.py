@@ -25,39 +25,31 @@ from partq.conformance.evaluation.endings import ending
 from partq.conformance.evaluation.suite import BrokerFailed, NamedProgram, Ways, histories, lacks_of, runs
 from partq.conformance.frontends.campaign.combinations import Combination, combined
 from partq.conformance.frontends.campaign.limits import TooMany, check_children, each_within
-from partq.conformance.frontends.campaign.meetings import FAULTS, met
+from partq.conformance.frontends.campaign.meetings import met
 from partq.conformance.frontends.campaign.plan import Chunk, Lane, Unit, command_of, program_of
+from partq.conformance.frontends.campaign.tables import TABLES
 from partq.conformance.history import History
 from partq.conformance.history.entities import entity_of
 from partq.conformance.oracle.judge import OVER_BUDGET
-from partq.conformance.verdict import Finding, Status, finding_to_plain
+from partq.conformance.verdict import Status, finding_to_plain, firsts
 from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, dumps
+from partq.model.conditions import STRIKES
 from partq.model.operations import ENV
 from partq.model.profiles import profile
 
 NO_FAULT: Final = "none"
 
-NODES: Final = 1_000
-"""How many nodes the judge visits for one trace at the most."""
-
-ALLOWANCE: Final = 10
-"""How many nodes each trace adds to what suspects may cost: about half the time that it takes itself."""
+MANY: Final = Exactness(share=0, seconds=10.0, nodes=1_000, allowance=10, again=50_000, more=200)
+"""How much the judge is asked about the traces of a chunk, besides those in the share that the plan says.
+Suspects cost about half the time that traces take themselves, a second look some 5 to 20 seconds; the seconds
+are more than these nodes ever take, so that equal seeds give equal results."""
 
 ACTIVITY: Final = "activity"
 """The kind of count that `activity` gives."""
 
-AGAIN: Final = 50_000
-"""How many nodes a second look visits at the most where that was not enough: some 5 to 20 seconds."""
-
-MORE: Final = 200
-"""How many nodes each trace adds to what the second looks of a chunk may cost, besides a whole one."""
-
 TRIES: Final = 4
 """How often a chunk of a live broker is tried before the campaign gives up."""
-
-TIME_LIMIT: Final = 10.0
-"""Seconds that its nodes may take: more than they ever take, so that equal seeds give equal results."""
 
 
 Row = dict[str, Any]
@@ -118,23 +110,25 @@ class ChunkResult:
 
     def rows(self) -> dict[str, list[Row]]:
         """The rows of every table."""
-        sums = {
-            "requirements": [{"requirement": id, **asdict(n)} for id, n in sorted(self.requirements.items())],
-            "coverage": _summed(("requirement", "outcome", "fault"), ("traces", "exercised"), self.coverage),
-            "partitions": _summed(
-                ("rank", "keyed"), ("messages",), {key: [n] for key, n in self.partitions.items()}
-            ),
-            "combinations": _summed(Combination._fields, ("traces", "times", "ok"), self.combinations),
-            "counts": _summed(("kind", "name"), ("times",), {key: [n] for key, n in self.counts.items()}),
+        lane, requirements = _lane(self.chunk), sorted(self.requirements.items())
+        sums: dict[str, Mapping[Any, list[int]]] = {
+            "coverage": self.coverage,
+            "partitions": {key: [number] for key, number in self.partitions.items()},
+            "combinations": self.combinations,
+            "counts": {key: [number] for key, number in self.counts.items()},
         }
-        lane = _lane(self.chunk)
-        summed = {name: [{**lane, **row} for row in rows] for name, rows in sums.items()}
-        return {"verdicts": self.verdicts, "violations": self.violations, **summed}
+        return {
+            "verdicts": self.verdicts,
+            "violations": self.violations,
+            "requirements": [{**lane, "requirement": id, **asdict(count)} for id, count in requirements],
+            **{name: _summed(TABLES[name].schema.names, lane, cells) for name, cells in sums.items()},
+        }
 
 
-def _summed(keys: tuple[str, ...], sums: tuple[str, ...], cells: Mapping[Any, list[int]]) -> list[Row]:
+def _summed(columns: Sequence[str], lane: Row, cells: Mapping[Any, list[int]]) -> list[Row]:
     """Sums as rows, sorted by what they are of."""
-    return [dict(zip((*keys, *sums), (*key, *cell), strict=True)) for key, cell in sorted(cells.items())]
+    ordered = sorted(cells.items())
+    return [dict(zip(columns, (*lane.values(), *key, *cell), strict=True)) for key, cell in ordered]
 
 
 def _lane(chunk: Chunk) -> Row:
@@ -202,9 +196,7 @@ def run_chunk(chunk: Chunk, seed: int, length: int | None, exact: int = 0, limit
     seconds = limit if isinstance(broker, SimulatedBroker) else 0.0
     lacks = lacks_of(broker)
     result = ChunkResult(chunk, counts=Counter({("lacks", name): 1 for name in lacks}))
-    decider = Decider(
-        Exactness(share=exact, seconds=TIME_LIMIT, nodes=NODES, allowance=ALLOWANCE, again=AGAIN, more=MORE)
-    )
+    decider = Decider(replace(MANY, share=exact))
     traces = range(chunk.first, chunk.first + chunk.count)
     programs = [
         NamedProgram(f"trace {trace}", program_of(broker, seed, trace, length, lacks)) for trace in traces
@@ -285,10 +277,7 @@ def _violation_rows(provenance: Row, program: Program, decision: Decision) -> li
     rows = []
     for requirement, findings in decision.findings.items():
         left = Counter(decision.found[requirement])
-        first: dict[tuple[object, ...], Finding] = {}
-        for finding in findings:
-            first.setdefault((finding.key, finding.candidates, finding.conditions), finding)
-        for finding in first.values():
+        for finding in firsts(findings, lambda one: (one.key, one.candidates, one.conditions)):
             rows.append(
                 {
                     **provenance,
@@ -330,7 +319,7 @@ def _require(requirements: dict[str, RequirementCount], trace: int, decision: De
 
 def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, decision: Decision) -> None:
     outcomes = dict.fromkeys(r.outcome for r in history.records if r.proc != ENV)
-    faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in FAULTS) or (NO_FAULT,)
+    faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in STRIKES) or (NO_FAULT,)
     for pair in product(outcomes, faults):
         for requirement, times in decision.exercised.items():
             cell = coverage.setdefault((requirement, *pair), [0, 0])
