@@ -6,7 +6,7 @@ met in an operation, `combinations` says. Nothing is judged here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import combinations
 from typing import Final
@@ -92,14 +92,30 @@ def pair(one: str, other: str) -> str:
 
 
 def met(history: History) -> Counter[str]:
-    """Pair -> in how many messages both met, by their IDs, or in how many operations about no message. A
-    drain's operations do not count."""
+    """Pair -> in how many messages both met, by their IDs, or in how many operations about no message: these
+    meet what was done before. A drain's operations do not count."""
     marks: dict[str, set[str]] = {}
-    for ids, found in _marked(history):
-        for id in ids:
-            marks.setdefault(id, set()).update(found)
-    every = (two for found in marks.values() if len(found) > 1 for two in combinations(sorted(found), 2))
-    return Counter(pair(*two) for two in (*every, *_after(history)))
+    after: list[tuple[str, str]] = []
+    before, sent, struck = set[str](), set[str](), set[str]()
+    held, numbered = dict[str, str](), dict[int, str]()
+    for record in history.records:
+        if record.proc == ENV and record.op in STRIKES:
+            before.add(FAULT)
+            struck |= sent
+        if record.proc in (ENV, DRAINER):
+            continue
+        mine, used = {message.id for message in _sent(record)}, _used(history, record)
+        for id in _named(record, held, numbered).union(mine):
+            also = {FAULT: struck, SENT_TWICE: sent & mine}
+            marks.setdefault(id, set()).update(used, (mark for mark, ids in also.items() if id in ids))
+        about_none = () if mine else tuple(name for name in ABOUT_NO_MESSAGE if uses()[name].uses(record))
+        for own in about_none[-1:]:
+            after += ((own, other) for other in sorted(before - {own}))
+            before.add(own)
+        before |= used | ({SENT_TWICE} if mine & sent else set())
+        sent |= mine
+    every = (two for found in marks.values() for two in combinations(sorted(found), 2))
+    return Counter(pair(*two) for two in (*every, *after))
 
 
 def _sent(record: Record) -> tuple[Message, ...]:
@@ -107,46 +123,14 @@ def _sent(record: Record) -> tuple[Message, ...]:
     return messages
 
 
-def _marked(history: History) -> Iterator[tuple[set[str], set[str]]]:
-    """The messages that each record is about, and what it makes use of."""
-    sent, struck, held, numbered = set[str](), set[str](), dict[str, str](), dict[int, str]()
-    for record in history.records:
-        if record.proc == ENV and record.op in STRIKES:
-            struck |= sent
-        if record.proc in (ENV, DRAINER):
-            continue
-        mine = [message.id for message in _sent(record)]
-        for shown in record.messages:
-            if shown.lock is not None:
-                held[shown.lock] = shown.id
-            if shown.seq is not None:
-                numbered[shown.seq] = shown.id
-        named = {held[token] for token in record.lock_tokens if token in held}
-        by_number = {numbered[seq] for seq in numbers_named(record) if seq in numbered}
-        ids = named.union(mine, (shown.id for shown in record.messages), by_number)
-        if ids:
-            yield ids, _used(history, record)
-            yield ids & struck, {FAULT}
-            yield sent.intersection(mine), {SENT_TWICE}
-            sent.update(mine)
-
-
-def _after(history: History) -> Iterator[tuple[str, str]]:
-    """For each operation about no message its mechanism, with each other one of which something was done
-    before."""
-    before, sent = set[str](), set[str]()
-    for record in history.records:
-        if record.proc == ENV and record.op in STRIKES:
-            before.add(FAULT)
-        if record.proc in (ENV, DRAINER):
-            continue
-        mine = {message.id for message in _sent(record)}
-        about_none = () if mine else tuple(name for name in ABOUT_NO_MESSAGE if uses()[name].uses(record))
-        for own in about_none[-1:]:
-            yield from ((own, other) for other in sorted(before - {own}))
-            before.add(own)
-        before |= _used(history, record) | ({SENT_TWICE} if mine & sent else set())
-        sent |= mine
+def _named(record: Record, held: dict[str, str], numbered: dict[int, str]) -> set[str]:
+    """The messages that the record shows, or names by a lock or a number. ``held``, ``numbered``: which
+    message each of these is of, to which is added what it shows."""
+    held.update((shown.lock, shown.id) for shown in record.messages if shown.lock is not None)
+    numbered.update((shown.seq, shown.id) for shown in record.messages if shown.seq is not None)
+    by_lock = {held[token] for token in record.lock_tokens if token in held}
+    by_number = {numbered[seq] for seq in numbers_named(record) if seq in numbered}
+    return by_lock | by_number | {shown.id for shown in record.messages}
 
 
 def _used(history: History, record: Record) -> set[str]:
