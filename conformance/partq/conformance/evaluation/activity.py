@@ -7,13 +7,12 @@ is repaired, and proves only that something was there.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER
+from partq.conformance.facts.intervals import NEVER, Intervals
 from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
@@ -110,46 +109,19 @@ def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -
         return
     waiting, held = _waiting(history), _held(history)
     for record in receives:
-        if not record.messages and waiting[record.entity].cover(record):
-            if not held[record.entity].touch(record):
+        called, ended = record.call, returned(record)
+        if not record.messages and waiting.get(record.entity, NEVER).reach(called) > ended:
+            if held.get(record.entity, NEVER).reach(ended) <= called:
                 counts[key(Count.CALLED, RECEIVE)] += 1
                 counts[key(Count.EMPTY, RECEIVE)] += 1
 
 
-class _Spans:
-    """Intervals of time: `add` all of them before the first question."""
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[int, int]] = []
-        self.latest: list[int] = []
-
-    def add(self, start: int, end: int) -> None:
-        """Add an interval."""
-        self.spans.append((start, end))
-
-    def cover(self, record: Record) -> bool:
-        """Whether an interval contains the record, from call to return."""
-        return self._end(record.call) > returned(record)
-
-    def touch(self, record: Record) -> bool:
-        """Whether an interval overlaps the record."""
-        return self._end(returned(record)) > record.call
-
-    def _end(self, start: int) -> int:
-        """The latest end of the intervals that began before then."""
-        if not self.latest:
-            self.spans.sort()
-            self.latest = list(accumulate((end for _, end in self.spans), max))
-        at = bisect_left(self.spans, (start, -1))
-        return self.latest[at - 1] if at else -1
-
-
-def _waiting(history: History) -> Mapping[str, _Spans]:
+def _waiting(history: History) -> Mapping[str, Intervals]:
     """By entity, when a message certainly was there that nobody had been given: one accepted outside of
     transactions, for now and for good. A receive of unknown outcome may have been given any."""
     given: dict[tuple[str, str], int] = {}
     lost: dict[str, int] = {}
-    found: dict[str, _Spans] = defaultdict(_Spans)
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for record in history.records:
         if record.op == "receive" and record.outcome == Outcome.UNKNOWN:
             lost.setdefault(record.entity, record.call)
@@ -160,11 +132,12 @@ def _waiting(history: History) -> Mapping[str, _Spans]:
             for message in record.args["messages"]:
                 if message.scheduled_at is None and message.ttl is None:
                     until = given.get((record.entity, message.id), FOREVER)
-                    found[record.entity].add(returned(record), min(until, lost.get(record.entity, FOREVER)))
-    return found
+                    until = min(until, lost.get(record.entity, FOREVER))
+                    found[record.entity].append((returned(record), until))
+    return {entity: Intervals(spans) for entity, spans in found.items()}
 
 
-def _held(history: History) -> Mapping[str, _Spans]:
+def _held(history: History) -> Mapping[str, Intervals]:
     """By entity, when a client may have held a message: from its receive until its lock was settled."""
     settled = {
         lock: returned(record)
@@ -172,9 +145,9 @@ def _held(history: History) -> Mapping[str, _Spans]:
         if record.op in SETTLEMENTS and record.outcome == Outcome.OK
         for lock in record.args["locks"]
     }
-    found: dict[str, _Spans] = defaultdict(_Spans)
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for record in history.records:
         for shown in record.messages if record.op == "receive" else ():
             if shown.lock is not None:
-                found[record.entity].add(record.call, settled.get(shown.lock, FOREVER))
-    return found
+                found[record.entity].append((record.call, settled.get(shown.lock, FOREVER)))
+    return {entity: Intervals(spans) for entity, spans in found.items()}

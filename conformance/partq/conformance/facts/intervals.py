@@ -29,6 +29,11 @@ class Intervals:
         at = bisect_left(self._reach, since)
         return self._starts[at] if at < len(self._starts) else FOREVER
 
+    def reach(self, before: int) -> int:
+        """The latest end of those that begin before then; -1 if none does."""
+        at = bisect_left(self._starts, before)
+        return self._reach[at - 1] if at else -1
+
     def intervals(self) -> Iterable[tuple[int, int]]:
         """All intervals."""
         return self._intervals
