@@ -9,16 +9,14 @@ from pathlib import Path
 
 import canned_broker
 import pytest
-from hypothesis import given, settings
 
 from partq.conformance.adapters import Broker, Unreachable, open_broker
-from partq.conformance.adapters.reference import Reference
 from partq.conformance.evaluation.decision import EVERY, NONE, Exactness
 from partq.conformance.evaluation.finding_text import wrong_in
 from partq.conformance.evaluation.suite import NamedProgram, Ways, runs
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.search_state import NotConformant
-from partq.conformance.frontends.stateful import generated, machine_for, search_on
+from partq.conformance.frontends.stateful import machine_for, search_on
 from partq.conformance.history import History
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.program import Program
@@ -111,13 +109,6 @@ def test_a_program_that_is_not_drawn_to_its_end_is_not_run() -> None:
     broker = Failing()
     seen = search_on(broker, "azure-premium", examples=20, seed=1)
     assert seen.programs == broker.asked == 20
-
-
-@settings(max_examples=40, deadline=None)
-@given(generated("azure-premium"))
-def test_the_generator_draws_from_hypothesis_too(program: Program) -> None:
-    assert programs.from_json(programs.to_json(program)) == program
-    assert not _wrong(Reference("azure-premium"), program, NONE)
 
 
 class Listening(Failing):

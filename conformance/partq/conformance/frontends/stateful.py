@@ -25,7 +25,6 @@ from partq.conformance.evaluation.finding_text import wrong_in
 from partq.conformance.evaluation.suite import ONE_AT_A_TIME, BrokerFailed, NamedProgram, Ways, lacks_of, runs
 from partq.conformance.frontends.live_search import search_live
 from partq.conformance.frontends.search_state import NotConformant, SearchState
-from partq.conformance.workload.generator import generate
 from partq.conformance.workload.program import Program, Step
 from partq.conformance.workload.script import Script
 from partq.model.actions import action_of
@@ -43,25 +42,6 @@ COUNTS = st.sampled_from((1, 2, 10))
 class _Enough(BaseException):
     """Ends a search whose time is over. No `Exception`, which Hypothesis would take for a failure, and
     shrink."""
-
-
-class _Drawn:
-    """Choices from Hypothesis, for the generator."""
-
-    def __init__(self, draw: st.DrawFn) -> None:
-        self._draw = draw
-
-    def below(self, n: int) -> int:
-        """A whole number from 0 to n-1; smaller is simpler."""
-        return self._draw(st.integers(0, n - 1))
-
-
-@st.composite
-def generated(
-    draw: st.DrawFn, profile_name: str, length: int = 12, lacks: frozenset[str] = frozenset()
-) -> Program:
-    """Programs of the campaigns' own generator, faults and all, for `hypothesis.given`."""
-    return generate(profile_name, draw(FEW), length=length, source=_Drawn(draw), lacks=lacks)
 
 
 class BrokerMachine(RuleBasedStateMachine):

@@ -1,8 +1,7 @@
 """The generator: seeded programs of concurrent clients and faults.
 
-One generator, two sources of choices: a plain seed for campaigns, Hypothesis for searches that shrink. It
-writes *phrases* (the modules named after them) after a theme's `weights`, and knows nothing of what a broker
-should answer.
+It writes *phrases* (the modules named after them) after a theme's `weights`, and knows nothing of what a
+broker should answer.
 """
 
 from __future__ import annotations
@@ -57,21 +56,19 @@ def generate(
     seed: int,
     *,
     length: int | None = None,
-    source: Source | None = None,
     lacks: frozenset[str] = frozenset(),
     lock_duration: int | None = None,
     themes: Mapping[str, Weights] = THEMES,
 ) -> Program:
     """A program for the profile: equal arguments give equal programs.
 
-    ``length`` counts phrases; None: one of `LENGTHS`. ``source`` overrides the seed as the origin of choices
-    (Hypothesis); the seed still orders the interleaving. Steps that ``lacks`` names are left out,
-    and so are themes that need what it names.
-    ``lock_duration`` in ns is the entity's, whatever is drawn. ``themes``: of the profile's only these.
+    ``length`` counts phrases; None: one of `LENGTHS`. Steps that ``lacks`` names are left out, and so are
+    themes that need what it names. ``lock_duration`` in ns is the entity's, whatever is drawn. ``themes``: of
+    the profile's only these.
     """
     family = profile(profile_name)
     lacks = lacks | {op for op, switch in SWITCHED.items() if not getattr(family, switch)}
-    source = Seeded(seed) if source is None else source
+    source = Seeded(seed)
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
     names = [name for name in themes_of(family) if name in themes and ABOUT[name].needs not in lacks]

@@ -226,8 +226,7 @@ class _Work:
         stays."""
         stored = sum(one.traces for one in self._watched(self.store.manifests))
         if stored:
-            self.state = self.state._replace(stored=stored)
-            self.watcher.went(self.state)
+            self._tell(stored=stored)
         else:
             self._watched(partial(spark.wait_for_tasks, self.store.session))
             self._watched(self.store.discard)
@@ -248,8 +247,7 @@ class _Work:
                 self._wave(units)
                 missing = range(units.stop, missing.stop)
         self.lock.check()
-        self.state = self.state._replace(doing="summing up")
-        self.watcher.went(self.state)
+        self._tell(doing="summing up")
         totals = self._watched(lambda: totals_of(self.store, self.manifests))
         if recorded not in (None, totals.digest):
             raise CampaignError(
@@ -272,8 +270,14 @@ class _Work:
 
         def look() -> None:
             tally.check()
-            now = before._replace(doing=doing)
-            self._went(now, tally.traces.value, tally.violations.value, time.monotonic() - began)
+            traces = tally.traces.value
+            self._tell(
+                doing=doing,
+                traces=before.traces + traces,
+                violations=before.violations + tally.violations.value,
+                timed=before.timed + traces,
+                seconds=before.seconds + time.monotonic() - began,
+            )
 
         def do() -> Manifest | None:
             nonlocal doing
@@ -318,22 +322,16 @@ class _Work:
         far = f"{self.state.stored:,} of {self.store.plan.traces:,} traces"
         raise CampaignError(f"lost after {far}, which are stored: {why}; {GO_ON}")
 
-    def _went(self, before: CampaignState, traces: int, violations: int, seconds: float) -> None:
-        """So many more since then."""
-        self.state = before._replace(
-            traces=before.traces + traces,
-            violations=before.violations + violations,
-            timed=before.timed + traces,
-            seconds=before.seconds + seconds,
-        )
+    def _tell(self, **now: Any) -> None:
+        """What of the state is otherwise now."""
+        self.state = self.state._replace(**now)
         self.watcher.went(self.state)
 
     def _stored(self) -> None:
         """Take what is in complete waves for what is done."""
         traces = sum(one.traces for one in self.manifests)
         found = sum(one.findings for one in self.manifests)
-        self.state = self.state._replace(traces=traces, violations=found, stored=traces)
-        self.watcher.went(self.state)
+        self._tell(traces=traces, violations=found, stored=traces)
 
     def _watched(self, action: Callable[[], T]) -> T:
         return watched(self.store.session, self.store.group, action, lambda: None)

@@ -36,6 +36,7 @@ def _columns(type: pa.DataType, *names: str) -> list[tuple[str, pa.DataType]]:
 
 
 _LANE: Final = _columns(pa.string(), "broker", "profile")
+_TRACE: Final = [("trace", pa.int64()), *_LANE, ("seed", _SEED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,7 @@ class Table:
 TABLES: Final[Mapping[str, Table]] = {
     "verdicts": Table(
         _schema(
-            ("trace", pa.int64()),
-            *_LANE,
-            ("seed", _SEED),
+            *_TRACE,
             ("operations", pa.int64()),
             ("status", pa.string()),
             ("exercised", pa.list_(pa.struct([("requirement", pa.string()), ("times", pa.int64())]))),
@@ -74,9 +73,7 @@ TABLES: Final[Mapping[str, Table]] = {
     ),
     "violations": Table(
         _schema(
-            ("trace", pa.int64()),
-            *_LANE,
-            ("seed", _SEED),
+            *_TRACE,
             *_columns(pa.string(), "requirement", "key"),
             ("times", pa.int64()),
             *_columns(pa.string(), "title", "detail", "allowed"),
