@@ -16,7 +16,7 @@ from markupsafe import Markup
 from partq.conformance.history import Record, time_text
 from partq.conformance.verdict import Finding, causes_of, plural
 from partq.model.messages import Message
-from partq.model.operations import OUTCOMES
+from partq.model.operations import DRAINER, OUTCOMES
 from partq.model.requirements import catalogue
 
 from .diagram import Diagram, diagram
@@ -35,7 +35,6 @@ MOST_LANES: Final = 6
 """With more brokers and profiles than this, the page does not show each by itself."""
 
 _MOST_BARS: Final = 64
-_DRAINER: Final = "drain"
 _COMPARED: Final = 6
 """The most messages put side by side."""
 
@@ -166,7 +165,7 @@ def _example(anchor: str, example: Example) -> ExampleView:
         sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
         _drawn(content),
         passes(content.times),
-        any(lifeline.title == _DRAINER for lifeline in content.lifelines),
+        any(lifeline.title == DRAINER for lifeline in content.lifelines),
         _contrast(example),
         tuple(_records(example)),
     )

@@ -14,6 +14,7 @@ _PLOT: Final = 132
 """Pixels of the tallest bar."""
 
 _TOP: Final = 22
+_FLOOR: Final = _TOP + _PLOT
 _AXIS: Final = 22
 _MARGIN: Final = 4
 _SLOT: Final = (30, 96)
@@ -46,36 +47,34 @@ def histogram_svg(bars: Sequence[Bar], title: str) -> Markup:
     parts += [_bar(bar, left, slot, most) for bar, left in zip(bars, places, strict=True)]
     parts.append(_mean(mean, most, width))
     parts += [_words(bar, left, slot, most) for bar, left in zip(bars, places, strict=True)]
-    height = _TOP + _PLOT + _AXIS
+    height = _FLOOR + _AXIS
     box = f"0 0 {width} {height}"
     return el("svg", *parts, class_="histogram", role="img", width=width, height=height, viewBox=box)
 
 
 def _bar(bar: Bar, left: int, slot: int, most: int) -> Markup:
-    floor = _TOP + _PLOT
     keyed, keyless = (_PLOT * part / most for part in (bar.keyed, bar.keyless))
     x, wide = left + slot * 0.14, slot * 0.72
     tip = f"rank {bar.name}: {count(bar.keyed)} keyed, {count(bar.keyless)} keyless"
     shapes = [
-        el("rect", x=x, y=floor - keyed, width=wide, height=keyed, class_="keyed"),
-        el("rect", x=x, y=floor - keyed - keyless, width=wide, height=keyless, class_="keyless"),
+        el("rect", x=x, y=_FLOOR - keyed, width=wide, height=keyed, class_="keyed"),
+        el("rect", x=x, y=_FLOOR - keyed - keyless, width=wide, height=keyless, class_="keyless"),
     ]
     return el("g", el("title", tip), *shapes)
 
 
 def _words(bar: Bar, left: int, slot: int, most: int) -> Markup:
-    floor, middle = _TOP + _PLOT, left + slot / 2
-    top = floor - _PLOT * bar.total / most
+    middle = left + slot / 2
+    top = _FLOOR - _PLOT * bar.total / most
     amount = el("text", compact(bar.total), x=middle, y=top - 5, class_="amount")
-    return el("g", amount, el("text", bar.name, x=middle, y=floor + 15, class_="axis"))
+    return el("g", amount, el("text", bar.name, x=middle, y=_FLOOR + 15, class_="axis"))
 
 
 def _mean(mean: float, most: int, width: int) -> Markup:
-    y = _TOP + _PLOT - _PLOT * mean / most
-    floor = float(_TOP + _PLOT)
+    y = _FLOOR - _PLOT * mean / most
     return el(
         "g",
-        el("line", x1=0, x2=width, y1=floor, y2=floor, class_="floor"),
+        el("line", x1=0, x2=width, y1=_FLOOR, y2=_FLOOR, class_="floor"),
         el("line", x1=0, x2=width, y1=y, y2=y, class_="mean"),
         el("title", f"mean {count(mean)}"),
     )

@@ -96,11 +96,6 @@ class Fault(NamedTuple):
     times: int = 0
     circumstances: tuple[tuple[str, ...], ...] = ((),)
 
-    @property
-    def apart(self) -> list[Fault]:
-        """The same in each of its circumstances by itself."""
-        return [self._replace(circumstances=(names,)) for names in self.circumstances]
-
     def binds(self, binding: Collection[str]) -> bool:
         """Whether it counts for the exit code."""
         return all(rule in binding for rule in self.rules if rule != ANOTHER)
@@ -133,10 +128,6 @@ class Matched(NamedTuple):
     def gone(self) -> tuple[Absent, ...]:
         """The entries to be removed."""
         return tuple(one for one in self.absent if one.state is State.GONE)
-
-    def known_rules(self, kind: Kind) -> list[tuple[str, ...]]:
-        """The rules of all that is wrong in that way and known, once for each profile and cause."""
-        return [fault.rules for fault, _ in self.known if fault.kind is kind]
 
     def reason(self, profile: str, finding: Finding) -> str:
         """Why the finding is accepted; empty where it is not. Where one of its candidates is certainly
@@ -196,10 +187,11 @@ def match(results: Mapping[str, Verdicts], baseline: Iterable[Entry], whole: boo
     met: set[Entry] = set()
     for fault in (fault for name, verdicts in results.items() for fault in faults(name, verdicts)):
         by_entry: dict[Entry | None, list[tuple[str, ...]]] = {}
-        for part in fault.apart:
-            covering = [entry for entry in entries if entry.covers(part)]
+        for names in fault.circumstances:
+            alone = fault._replace(circumstances=(names,))
+            covering = [entry for entry in entries if entry.covers(alone)]
             met.update(covering)
-            by_entry.setdefault(next(iter(covering), None), []).extend(part.circumstances)
+            by_entry.setdefault(next(iter(covering), None), []).append(names)
         for entry, circumstances in by_entry.items():
             part = fault._replace(circumstances=tuple(circumstances))
             if entry is None:

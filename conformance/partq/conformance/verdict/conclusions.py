@@ -150,7 +150,7 @@ def _against(known: Matched) -> list[str]:
     this run says nothing."""
     said = [f"{one.entry.text} {one.why}" for one in known.gone]
     for kind, words in _KNOWN.items():
-        if rules := known.known_rules(kind):
+        if rules := [fault.rules for fault, _ in known.known if fault.kind is kind]:
             said.append(
                 f"{len(rules)} known {words[len(rules) > 1]} ({', '.join(dict.fromkeys(map(named, rules)))})"
             )
