@@ -34,7 +34,6 @@ from partq.conformance.verdict.conclusions import (
     times,
     verdicts_document,
 )
-from partq.conformance.verdict.counts import COUNTS, Counts, in_words
 from partq.conformance.verdict.document import (
     FILE,
     SCHEMA,
@@ -49,7 +48,7 @@ from partq.conformance.verdict.exercised import NOT_IN_QUESTION, BadRequire, che
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.focus import EVERYTHING, Focus, UnknownRule, rules_named
 from partq.conformance.verdict.inspection import Doubt, Inspection
-from partq.conformance.verdict.judging import NOTHING_JUDGED, Judging, added
+from partq.conformance.verdict.judging import COUNTS, NOTHING_JUDGED, Counts, Judging, added, in_words
 from partq.conformance.verdict.kills import Kill, kill_verdicts
 from partq.conformance.verdict.merging import ambiguities, merge
 from partq.conformance.verdict.recurrence import ASSUMED, MISS, Recurrence
