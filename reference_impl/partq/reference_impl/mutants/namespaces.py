@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..errors import Refused
+from ..frontend import FrontEnd
 from ..namespaces import Made, Namespace
-from .forms import before
+from .forms import before, then
 from .registry import defect
 
 
@@ -58,6 +59,29 @@ def quota_called_invalid(self: Namespace, partitioned: bool, kinds: list[bool]) 
         Namespace.check_room(self, partitioned, kinds)
     except Refused:
         raise Refused("invalid_operation", "no such queue") from None
+
+
+@defect("ENT-5", "put", profile="azure-standard")
+def failed_create_takes_a_place(self: Namespace, name: str, partitioned: bool) -> Made:
+    """While a partition is down a create fails, and the queue is there."""
+    made = Namespace.put(self, name, partitioned)
+    if self.broker.accounts.unhealthy():
+        raise self.broker.outage("a partition is down")
+    return made
+
+
+@defect("ENT-4", "drop", then, profile="azure-standard")
+def failed_delete_deletes(self: Namespace) -> None:
+    """While a partition is down a delete fails, and the queue is gone."""
+    if self.broker.accounts.unhealthy():
+        raise self.broker.outage("a partition is down")
+
+
+@defect("KEY-9", "check_settled", before)
+def management_called_invalid_amid_an_outage(self: FrontEnd) -> None:
+    """While a partition is down updates, creates and deletes are refused as if they could never be."""
+    if self.broker.accounts.unhealthy():
+        raise Refused("invalid_operation", "a partition is down")
 
 
 @defect("ENT-3", "check_kind")

@@ -45,6 +45,13 @@ def cancel_ignored(self: Timetable) -> None:
     return
 
 
+@defect("SCH-3", "delete")
+def cancels_of_the_last_seconds_ignored(self: Timetable, stored: Stored) -> None:
+    """In the ten seconds before the message's time a cancel answers ok, and changes nothing."""
+    if (stored.due or 0) - self.clock.now > 10 * SECOND:
+        Timetable.delete(self, stored)
+
+
 @defect("SCH-4", "activate", then)
 def activation_keeps_the_number(self: Timetable, stored: Stored) -> None:
     """An activated message has the number that it was scheduled under; no number is used up."""

@@ -8,6 +8,7 @@ import pytest
 from one_case import run_case
 
 from partq.conformance.adapters import open_broker
+from partq.conformance.adapters.reference import Reference
 from partq.conformance.verdict import Status
 from partq.conformance.workload import program as programs
 from partq.conformance.workload.cases.case import Case, UnknownCase, chosen
@@ -30,6 +31,23 @@ def test_a_case_exercises_what_it_says_and_the_reference_passes(name: str, profi
         verdict = run.verdicts[requirement]
         assert verdict.status is Status.PASS, f"{requirement}: {verdict.status} {verdict.reason}"
         assert verdict.exercised > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "freedom"),
+    [
+        ("cancel-races-activation", "SCH-5"),
+        ("counts-after-late-cancels", "SCH-5"),
+        ("managed-amid-an-outage", "MGT-3"),
+    ],
+)
+def test_a_freedom_is_seen_where_a_broker_makes_use_of_it(name: str, freedom: str) -> None:
+    case = ALL_CASES[name]
+    for profile in case.profiles:
+        run, plain = (run_case(broker, profile, case) for broker in (open_broker("reference"), Reference()))
+        if freedom in requirements_of(profile):
+            assert run.verdicts[freedom].status is Status.SEEN
+            assert plain.verdicts[freedom].status is Status.NOT_EXERCISED
 
 
 @pytest.mark.parametrize("name", ALL_CASES)

@@ -13,7 +13,8 @@ from typing import Final
 from partq.conformance.facts.index import FOREVER, Facts, Sent
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.mechanisms.management.rest import CANCELS, GETS, compared
+from partq.conformance.mechanisms.management.rest import GETS, compared
+from partq.conformance.oracle.roles import CANCELS
 from partq.conformance.screens.protocol import Report
 from partq.model.operations import Outcome
 

@@ -68,6 +68,16 @@ def _wait(draft: Draft) -> None:
         _rest(draft)
 
 
+def _race(draft: Draft) -> None:
+    """A message that is cancelled just before it is due, or in time, and counted after that."""
+    client, delay = draft.client(), (2, 2, 20)[draft.source.below(3)] * SECOND
+    one = replace(draft.message(draft.some_key()), scheduled_at=None)
+    draft.add(client, "schedule", messages=(one,), delay=delay)
+    draft.add(ENV, "advance", by=2 * SECOND - SECOND // 10)
+    draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
+    _rest(draft)
+
+
 def _part(draft: Draft) -> None:
     """Some are received and settled one way or another, and the rest is counted."""
     client = draft.client()
@@ -128,6 +138,7 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "management_rest": _rest,
     "management_fill": _fill,
     "management_wait": _wait,
+    "management_race": _race,
     "management_part": _part,
     "management_bury": _bury,
     "management_limp": _limp,
@@ -140,10 +151,10 @@ THEME: Final = Theme(
     "management",
     rule="MGT-1",
     weights=weighed(
-        "management_get 6, management_rest 10, management_fill 10, management_wait 5, management_part 10, "
-        "management_bury 4, management_limp 6, management_weigh 5, management_repartition 3, send 16, "
-        "batch 4, receive 6, take 4, complete 8, abandon 3, peek 3, transaction 3, advance 2, "
-        "front_end 1, kill 1"
+        "management_get 6, management_rest 10, management_fill 10, management_wait 5, management_race 3, "
+        "management_part 10, management_bury 4, management_limp 6, management_weigh 5, "
+        "management_repartition 3, send 16, batch 4, receive 6, take 4, complete 8, abandon 3, peek 3, "
+        "transaction 3, advance 2, front_end 1, kill 1"
     ),
     settings={"max_message_size": _LIMIT},
     needs="get",
@@ -162,8 +173,12 @@ def _at_rest(proc: str, by: int = _REST) -> tuple[Step, ...]:
 _LATER: Final = 35 * SECOND
 
 
-def _schedules(*messages: Message) -> Step:
-    return Step("c1", "schedule", {"messages": messages, "delay": _LATER})
+def _schedules(*messages: Message, proc: str = "c1", delay: int = _LATER) -> Step:
+    return Step(proc, "schedule", {"messages": messages, "delay": delay})
+
+
+def _cancels(proc: str, pick: int = 0) -> Step:
+    return Step(proc, "cancel_scheduled", {"pick": pick})
 
 
 CASES: Final = Cases()
@@ -194,13 +209,32 @@ def _kinds() -> Steps:
         _schedules(message("s1", "k1")),
         _schedules(message("s2", "k2")),
         *_at_rest("c1"),
-        Step("c1", "cancel_scheduled", {"pick": 0}),
+        _cancels("c1"),
         receive("c1"),
         settle("c1", DEAD_LETTER),
         *_at_rest("c1", _REST + LOCK),
         asking(take("c2"), {"entity": DEAD_LETTER}),
         pass_time(_LATER),
         *_at_rest("c1"),
+    ]
+
+
+@CASES.case("counts-after-late-cancels", PARTITIONED, "MGT-1", "SCH-3", seed=20)
+def _after_late_cancels() -> Steps:
+    """Cancels that came too late may be counted, so that the scheduled count is negative; one in time is not.
+    Four clients cancel a message each half a second before it is due, one cancels another in time."""
+    clients, soon = [f"c{n}" for n in range(1, 5)], 30 * SECOND
+    return [
+        *(_schedules(message(f"m-{one}", one), proc=one, delay=soon) for one in clients),
+        _schedules(message("in time", "k")),
+        *_at_rest("c1"),
+        pass_time(soon - _REST - SECOND // 2),
+        *map(_cancels, clients),
+        _cancels("c1", 1),
+        take("c2", 20),
+        *_at_rest("c1", _REST + LOCK),
+        _gets("c1"),
+        _gets("c1"),
     ]
 
 

@@ -13,12 +13,13 @@ from partq.conformance.mechanisms.management.counting import find_wrong
 from partq.conformance.mechanisms.management.rest import COUNTS, GETS, compared
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, Report
-from partq.model.operations import Outcome
+from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.sizes import exceeds
 
 _DOWN: Final = "partition_down"
 _UPDATES: Final = "update"
 _CREATES: Final = "create"
+_CHANGES: Final = frozenset({_UPDATES, _CREATES, "delete"})
 _PARTITIONING: Final = frozenset({"partitions", "partitioned"})
 
 
@@ -76,6 +77,14 @@ def _while_down(facts: Facts) -> int:
     return sum(outages.some_certainly_down(*span(get)) for get in _answers(facts, "status"))
 
 
+def _failed_amid_outage(facts: Facts) -> int:
+    """Each update, create and delete that failed, by an error that tells of an outage, while a partition was
+    down."""
+    failed = (one for one in facts.records if one.op in _CHANGES and one.error in UNAVAILABLE)
+    outages = facts.derive(Outages)
+    return sum(one.outcome == Outcome.ERROR and outages.some_certainly_down(*span(one)) for one in failed)
+
+
 def _too_large(facts: Facts) -> list[Record]:
     """Each send that is too large."""
     sends = (record for record in facts.records if "messages" in record.args)
@@ -108,6 +117,7 @@ EXERCISED: Final[Mapping[str, Exercise]] = {
     ),
     "MGT-1": Exercise(_counted, (GETS,), judged=True, finds=find_wrong),
     "MGT-2": Exercise(_while_down, (GETS, _DOWN), judged=True),
+    "MGT-3": Exercise(_failed_amid_outage, (_UPDATES, _DOWN), judged=True),
     "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
     "ENT-3": Exercise(_own_partitions, (GETS,), judged=True),
 }

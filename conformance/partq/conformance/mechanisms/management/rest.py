@@ -13,6 +13,7 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
+from partq.conformance.oracle.identity import late_cancels
 from partq.model.operations import CLOCK, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
@@ -20,7 +21,6 @@ Records = tuple[Record, ...]
 
 GETS: Final = "get"
 COUNTS: Final = ("active", "scheduled", "dead_lettered")
-CANCELS: Final = "cancel_scheduled"
 
 _REST: Final = 10 * SECOND
 """So long before it is called nothing else may have happened to an entity whose counts are compared."""
@@ -31,9 +31,12 @@ def compared(header: Header, entity: Entity, records: Records) -> Records:
     if not any(record.op == GETS for record in records):
         return records
     others = [record for record in records if _disturbs(record)]
+    raced = min((cancel.call for cancel, _ in late_cancels(records, header.skew_ns)), default=FOREVER)
     family = profile(header.profile)
     lasting = entity.lock_duration if family.caching_front_ends and family.locks_expire else 0
-    return tuple(_at_rest(one, others, header.skew_ns, lasting) if one.op == GETS else one for one in records)
+    return tuple(
+        _at_rest(one, others, header.skew_ns, lasting, raced) if one.op == GETS else one for one in records
+    )
 
 
 def _disturbs(record: Record) -> bool:
@@ -43,25 +46,22 @@ def _disturbs(record: Record) -> bool:
     return not (record.op in (GETS, CLOCK) or spec.instant or looks)
 
 
-def _at_rest(get: Record, others: Sequence[Record], skew: int, lasting: int) -> Record:
+def _at_rest(get: Record, others: Sequence[Record], skew: int, lasting: int, raced: int) -> Record:
     dropped = _unsure(get, others, skew, lasting)
+    if raced <= returned(get):  # a cancel that came too late may be counted (SCH-5)
+        dropped |= {"scheduled"}
     if dropped.isdisjoint(get.args):
         return get
     return structs.replace(get, args={name: value for name, value in get.args.items() if name not in dropped})
 
 
 def _unsure(get: Record, others: Sequence[Record], skew: int, lasting: int) -> frozenset[str]:
-    """The counts that nothing can be held against. A front end may keep messages locked that it fetched for
-    an earlier receive (RCV-5), and a cancel that came too late may be counted (SCH-5)."""
+    """The counts that nothing can be held against, whatever was cancelled. A front end may keep messages
+    locked that it fetched for an earlier receive (RCV-5)."""
     before = [one for one in others if one.call <= returned(get)]
     if any(one.outcome == Outcome.UNKNOWN or returned(one) + skew + _REST > get.call for one in before):
         return frozenset(COUNTS)
-    found = set()
     received = [returned(one) for one in before if OPS[one.op].delivers]
     if received and max(received) + skew + lasting + _REST > get.call:
-        found.add("active")
-    sent = (message.scheduled_at for one in before for message in one.args.get("messages", ()))
-    due = min((at for at in sent if at is not None), default=FOREVER)
-    if any(one.op == CANCELS and due - skew <= returned(one) for one in before):
-        found.add("scheduled")
-    return frozenset(found)
+        return frozenset({"active"})
+    return frozenset()

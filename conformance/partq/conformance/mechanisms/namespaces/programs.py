@@ -10,6 +10,7 @@ from partq.conformance.workload.cases.steps import PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
+from partq.model.operations import ENV
 
 _QUOTAS: Final = {"max_partitioned_entities": 3, "max_entities": 5}
 _NAMES: Final = 7
@@ -35,14 +36,34 @@ def _fill(draft: Draft) -> None:
         draft.add(client, "create", settings=settings)
 
 
-PHRASES: Final[Phrases] = {"other_created": _create, "other_deleted": _delete, "others_filled": _fill}
+def _amid(draft: Draft) -> None:
+    """A few are created and deleted, and the queue is updated, while a partition is down; then once more."""
+    index, client = draft.source.below(draft.entity.partitions), draft.client()
+    name, partitioned = f"other-{draft.source.below(_NAMES)}", bool(draft.source.below(3))
+    if draft.chance(2):
+        draft.add(client, "create", settings={"name": name, "partitioned": partitioned})
+    draft.add(ENV, "partition_down", index=index)
+    (_create, _delete)[draft.source.below(2)](draft)
+    draft.add(client, "update", settings={"partitions": draft.entity.partitions + draft.source.below(2)})
+    draft.add(client, "delete", settings={"name": name})
+    draft.add(ENV, "partition_up", index=index)
+    draft.add(client, "delete", settings={"name": name})
+
+
+PHRASES: Final[Phrases] = {
+    "other_created": _create,
+    "other_deleted": _delete,
+    "others_filled": _fill,
+    "others_amid_an_outage": _amid,
+}
 
 THEME: Final = Theme(
     "namespaces",
     rule="ENT-1",
     weights=weighed(
-        "other_created 22, other_deleted 8, others_filled 5, send 22, batch 4, receive 12, complete 8, "
-        "peek 5, management_get 4, outage 3, front_end 1, kill 1, advance 2"
+        "other_created 22, other_deleted 8, others_filled 5, others_amid_an_outage 6, "
+        "send 22, batch 4, receive 12, complete 8, peek 5, management_get 4, outage 3, "
+        "front_end 1, kill 1, advance 2"
     ),
     settings=_QUOTAS,
     needs="create",
@@ -76,6 +97,28 @@ def _side_by_side() -> Steps:
     yield _deletes("second", "c2")
     yield do.take("c2", 20)
     yield do.peek("c2", start="start")
+
+
+@CASES.case("managed-amid-an-outage", PARTITIONED, "ENT-1", "MGT-2", seed=4, **_QUOTAS)
+def _amid_an_outage(profile: str) -> Steps:
+    """While a partition is down entities may be changed, created and deleted, or not; afterwards they are.
+    One of each in an outage, several times, and again when all partitions are up."""
+    count = do.partitions(profile)
+    changes = [
+        Step("c1", "update", {"settings": {"partitions": count}}),
+        _creates("other", True),
+        _deletes("other"),
+    ]
+    yield do.send("c2", message("m1", "k"))
+    yield do.down(0)
+    yield Step("c2", "get", {})
+    yield from changes * 3
+    yield Step("c2", "update", {"settings": {"partitions": count + 1}})
+    yield do.up(0)
+    yield _deletes("other")
+    yield from changes
+    yield Step("c2", "get", {})
+    yield do.take("c2")
 
 
 def _filled(count: int, partitioned: bool) -> Steps:

@@ -230,4 +230,20 @@ def _in_a_transaction() -> Steps:
     yield do.take("c2", 5)
 
 
+@CASES.case("cancel-races-activation", AZURE, "SCH-2", "SCH-3", seed=6)
+def _raced() -> Steps:
+    """A cancel when the message is due may come too late, one in time does not.
+    Four clients cancel a message each half a second before it is due; one cancels another in time."""
+    clients = [f"c{n}" for n in range(1, 5)]
+    yield from (_schedules(client, message(f"m-{client}", client)) for client in clients)
+    yield _schedules("c5", message("m-later", "c5"), delay=_LATER)
+    yield do.pass_time(_SOON - SECOND // 2)
+    yield _cancels("c5", 0)
+    yield from (_cancels(client, 0) for client in clients)
+    yield do.take("c6", 20)
+    yield do.pass_time(_LATER)
+    yield do.take("c6", 20)
+    yield do.peek("c6", start="start")
+
+
 LEFTOVERS: Final = (Leftover(SCHEDULED, waits=True),)

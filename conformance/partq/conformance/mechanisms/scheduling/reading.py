@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from partq.conformance.facts.index import Facts
+from partq.conformance.facts.index import FOREVER, Facts
+from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
+from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.messages import SCHEDULED
@@ -68,12 +70,37 @@ def _renumbered(facts: Facts) -> int:
     return sum(len(several) > 1 for several in numbers.values())
 
 
+@_where_any
+def _raced(facts: Facts) -> int:
+    """Each message that became active although a cancel at about its time was answered ok, and each count
+    of scheduled messages that is below zero after a cancel at such a time."""
+    late = list(late_cancels(facts.records, facts.header.skew_ns))
+    cancelled = {id for cancel, id in late if id is not None and _took_effect(facts, cancel)}
+    came = [id for id in cancelled if len(facts.by_id.get(id, ())) == 1 and _became_active(facts, id)]
+    since = min((cancel.call for cancel, _ in late), default=FOREVER)
+    below = [one for one in facts.records if one.args.get("scheduled", 0) < 0 and since <= returned(one)]
+    return len(came) + len(below)
+
+
+def _took_effect(facts: Facts, cancel: Record) -> bool:
+    """Whether the cancel was answered ok, and so was the commit of its transaction if it has one."""
+    txn = facts.txns.get(cancel.args.get("txn", ""))
+    return cancel.outcome == Outcome.OK and (txn is None or txn.committed_by is not None)
+
+
+def _became_active(facts: Facts, id: str) -> bool:
+    peeked = (one.delivery.state for one in facts.peeked.get(id, ()))
+    return id in facts.received or any(state not in (None, SCHEDULED) for state in peeked)
+
+
 _SCHEDULE: Final = ("schedule",)
+_CANCEL: Final = (*_SCHEDULE, "cancel_scheduled")
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
     "SCH-1": Exercise(_came, _SCHEDULE, judged=True),
     "SCH-2": Exercise(_numbered, (*_SCHEDULE, "sequence numbers"), judged=True),
-    "SCH-3": Exercise(_cancelled, ("schedule", "cancel_scheduled"), judged=True),
+    "SCH-3": Exercise(_cancelled, _CANCEL, judged=True),
     "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers"), judged=True),
+    "SCH-5": Exercise(_raced, _CANCEL, judged=True),
     "SCH-6": Exercise(_came, _SCHEDULE, judged=True),
 }
