@@ -76,7 +76,7 @@ from .departures import load
 from .edits import with_client
 from .operations import OPS
 from .routing import norm as routing
-from .state import State, client, initial, range_of
+from .state import State, Steps, client, initial, range_of
 
 __all__ = [
     "Action",
@@ -95,7 +95,6 @@ __all__ = [
 
 load()
 
-Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
 Afterwards = Callable[[State, Action, Answer, State], State]
 Setting = Callable[[Config], bool]

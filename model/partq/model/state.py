@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from .actions import Answer
 from .configuration import Config, InvalidScope, configured
 from .profiles import Destination, Entity, profile
 from .statuses import COUNTED, FRESH, LOCKED, SCHEDULED, STATUSES
@@ -254,6 +255,13 @@ class State(NamedTuple):
         a requirement merely does not bind, those hold."""
         cfg = self.cfg
         return requirement in cfg.binding and requirement in cfg.waived
+
+
+Steps = Iterator[tuple[Answer, State]]
+"""What an operation may come to: each answer, with the state after it."""
+
+Place = tuple[int, int]
+"""Where a message is: the position of its partition, and its index in that log."""
 
 
 def initial(

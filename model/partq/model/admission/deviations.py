@@ -10,8 +10,8 @@ from ..departures import beyond
 from ..operations import FOR_GOOD, UNAVAILABLE
 from ..routing.placing import key_of
 from ..settling.norm import held, held_of, holds
-from ..state import State, is_up, key_partition
-from .norm import Steps, may_be_beyond, reaches_the_dead, refused, refused_for_good, struck_elsewhere
+from ..state import State, Steps, is_up, key_partition
+from .norm import may_be_beyond, reaches_the_dead, refused, refused_for_good, struck_elsewhere
 
 UNMODELLED: Final = FULL | FOR_GOOD | {"session_locked"}
 """Errors that a valid request may get for a reason that is not modelled."""

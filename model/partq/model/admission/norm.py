@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
-from ..actions import FULL, GONE, Action, Answer, Observed, failure
+from ..actions import FULL, GONE, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..edits import with_txn
 from ..operations import CONNECTION_LOST, UNAVAILABLE
 from ..routing.norm import failed
-from ..state import State, transaction
+from ..state import State, Steps, transaction
 from ..transactions.commits import rolled_back
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 @point("ROUTE-8")

@@ -6,18 +6,15 @@ from what clients asked for, and were shown, alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from ..actions import INVALID, Action, Answer, Observed, failure
+from ..actions import INVALID, Action, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard
 from ..configuration import Config
 from ..routing.norm import failed, send
 from ..sequencing.entering import due_of
-from ..state import State
-
-Steps = Iterator[tuple[Answer, State]]
+from ..state import State, Steps
 
 
 def has_size(cfg: Config) -> bool:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..actions import Action, Answer, Observed
+from ..actions import Action, Observed
 from ..configuration import NARROWLY
 from ..departures import beyond, instead
 from ..edits import put
 from ..locks.norm import freed, outlived
 from ..settling.norm import removed
-from ..state import Entry, State
+from ..state import Entry, State, Steps
 from ..statuses import PARTING
 from .norm import OWN, STORED, all_came, buried, bury, dead_lettered, on_their_way, places_of
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 @beyond(bury, "RCV-9", broken=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ..actions import BURY, OK, Action, Answer, Observed
+from ..actions import BURY, OK, Action, Observed
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..edits import with_part
@@ -22,11 +22,8 @@ from ..messages import Delivery, as_dead
 from ..operations import DEAD_LETTER
 from ..sequencing.norm import counter_of, home
 from ..settling.norm import removed, settles
-from ..state import Entry, Part, State, find_number, is_up, range_of
+from ..state import Entry, Part, Place, State, Steps, find_number, is_up, range_of
 from ..statuses import BACK, CACHED, DEFERRED, FRESH, LAGGING, LOCKED, PARTING, UNCOUNTED
-
-Steps = Iterator[tuple[Answer, State]]
-Place = tuple[int, int]
 
 EXCEEDED: Final = "MaxDeliveryCountExceeded"
 """The reason of a message that was delivered too often."""

@@ -19,11 +19,8 @@ from ..locks.norm import ended, freed, goings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..settling.norm import settles
-from ..state import Entry, State, entries, is_up
+from ..state import Entry, Place, State, Steps, entries, is_up
 from ..statuses import BACK, DEFERRED, LOCKED
-
-Steps = Iterator[tuple[Answer, State]]
-Place = tuple[int, int]
 
 
 @delivery.demands

@@ -11,11 +11,10 @@ from ..edits import with_log, with_part
 from ..locks.norm import Taken, takings
 from ..messages import Delivery
 from ..sequencing.norm import counter_of, named, shown_seq
-from ..state import Entry, Lock, State, entries
+from ..state import Entry, Lock, Place, State, entries
 from ..statuses import BACK, LOCKED, STATUSES
 from .norm import (
     DELETE,
-    Place,
     as_found,
     by_number,
     counted,

@@ -24,12 +24,10 @@ from ..operations import UNAVAILABLE, Outcome
 from ..profiles import OrderDomain
 from ..sequencing.norm import as_shown, home, shown_seq
 from ..settling.norm import finished
-from ..state import Entry, Lock, Part, State, is_up, locked, range_of
+from ..state import Entry, Lock, Part, Place, State, Steps, is_up, locked, range_of
 from ..statuses import BACK, CACHED, FRESH
 
-Steps = Iterator[tuple[Answer, State]]
 Picked = tuple[tuple[Delivery, ...], Part]
-Place = tuple[int, int]
 
 DELETE: Final = "receive_and_delete"
 

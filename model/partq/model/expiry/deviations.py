@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..departures import beyond
 from ..edits import put
 from ..locks.norm import may_be_gone
-from ..settling.norm import Place, lost
-from ..state import Entry, State
+from ..settling.norm import lost
+from ..state import Entry, Place, State
 from .norm import may_have_ended
 
 

@@ -8,9 +8,9 @@ from ..actions import OK, Action, Observed
 from ..configuration import position
 from ..departures import beyond
 from ..routing.deviations import anew
-from ..state import State, Txn, is_up
+from ..state import State, Steps, Txn, is_up
 from ..transactions.deviations import in_part
-from .norm import Steps, broker_start, ending, partition_down, partition_up, shake, struck_down, taint
+from .norm import broker_start, ending, partition_down, partition_up, shake, struck_down, taint
 
 
 @beyond(partition_down, "ROUTE-7")

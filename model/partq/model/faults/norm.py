@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ..actions import OK, Action, Answer, Observed
+from ..actions import OK, Action, Observed
 from ..clauses import clause, point
 from ..configuration import position
 from ..deadletters.norm import all_came
@@ -19,11 +19,9 @@ from ..locks.norm import is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
-from ..state import Client, State, Txn, client, is_up, range_of, stored_with
+from ..state import Client, State, Steps, Txn, client, is_up, range_of, stored_with
 from ..statuses import LOCKED, STATUSES
 from ..transactions.ending import parts_of
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 @point("RCV-2", "RCV-6", "ROUTE-7")

@@ -9,8 +9,8 @@ from ..edits import using
 from ..routing.norm import hints_of, store
 from ..routing.placing import candidates
 from ..settling.norm import removed
-from ..state import State
-from .norm import Steps, forward, set_aside, within_hops
+from ..state import State, Steps
+from .norm import forward, set_aside, within_hops
 
 
 @beyond(forward, "FWD-1", broken=True)

@@ -7,10 +7,9 @@ time after it was sent, in any order: it is born there, with a number of its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from ..actions import FORWARD, OK, Action, Answer, Observed
+from ..actions import FORWARD, OK, Action, Observed
 from ..clauses import clause, guard, point
 from ..configuration import Config
 from ..deadletters.norm import TOO_FAR, sets_aside
@@ -18,10 +17,8 @@ from ..messages import Message
 from ..profiles import MOST_HOPS, Destination
 from ..routing.norm import accepted
 from ..sequencing.entering import brings
-from ..state import Entry, State
+from ..state import Entry, State, Steps
 from ..statuses import PARTING
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 @point("FWD-1", "FWD-2")

@@ -12,9 +12,9 @@ from ..departures import beyond
 from ..messages import Message
 from ..routing.norm import refusals
 from ..sizes import exceeds, limit_of
-from ..state import State, entries
+from ..state import State, Steps, entries
 from ..statuses import PARTING
-from .norm import Steps, counts_agree, differences, repartitions, update
+from .norm import counts_agree, differences, repartitions, update
 
 
 @beyond(counts_agree, "MGT-1")

@@ -8,10 +8,9 @@ the broker may have moved it without anybody seeing it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ..actions import OK, Action, Answer, Observed, failure
+from ..actions import OK, Action, Observed, failure
 from ..admission.norm import limits
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
@@ -20,10 +19,8 @@ from ..messages import Message
 from ..operations import DEAD_LETTER, ERRORS, UNAVAILABLE
 from ..routing.norm import ACCEPTED, EITHER, REFUSED, weighs
 from ..sizes import exceeds, limit_of, may_be_over
-from ..state import Entry, State, range_of
+from ..state import Entry, State, Steps, range_of
 from ..statuses import BACK, CACHED, FRESH, PARTING, SCHEDULED
-
-Steps = Iterator[tuple[Answer, State]]
 
 LIMITED: Final = "Limited"
 """The availability status of an entity of which a partition is down."""

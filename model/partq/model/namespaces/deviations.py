@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from ..actions import OK, Action, Observed, failure
 from ..departures import beyond
-from ..state import Other, State
-from .norm import (
-    ANY,
-    QUOTA,
-    Steps,
-    asked,
-    create,
-    delete,
-    fits,
-    is_beyond,
-    is_foreign,
-    named,
-    with_other,
-    without,
-)
+from ..state import Other, State, Steps
+from .norm import ANY, QUOTA, asked, create, delete, fits, is_beyond, is_foreign, named, with_other, without
 
 
 @beyond(create, "ENT-3", broken=True)

@@ -6,18 +6,15 @@ quota, the namespace may hold others: nothing is known of those, and a quota may
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from ..actions import OK, Action, Answer, Observed, failure
+from ..actions import OK, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..configuration import Config
 from ..management.norm import amid_outage
 from ..operations import ERRORS
 from ..profiles import requirements_of
-from ..state import Other, State
-
-Steps = Iterator[tuple[Answer, State]]
+from ..state import Other, State, Steps
 
 ANY: Final = frozenset(ERRORS)
 QUOTA: Final = frozenset({"quota"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..actions import Answer, Observed
 from ..departures import beyond
 from ..operations import Outcome
-from ..state import State
-from .norm import Steps, browsed
+from ..state import State, Steps
+from .norm import browsed
 
 
 @beyond(browsed, "REB-16")

@@ -7,7 +7,6 @@ partitions are in it, and in what mix, is free. What an observed answer reveals 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
@@ -18,12 +17,10 @@ from ..edits import with_client, with_part
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import shown_seq
-from ..state import Entry, Part, State, client, is_up, range_of
+from ..state import Entry, Part, State, Steps, client, is_up, range_of
 from ..statuses import CERTAIN, COUNTED, STATUSES
 from .cursors import certain, eligible, most, moved, restarted, start_of
 from .observed import explained
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 def peek(state: State, action: Action, seen: Observed | None) -> Steps:

@@ -9,8 +9,7 @@ from ..actions import LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, fail
 from ..clauses import clause, guard, point
 from ..delivery import norm as delivery
 from ..operations import Outcome
-from ..state import Flows, State, is_up
-from .handoffs import Steps
+from ..state import Flows, State, Steps, is_up
 
 
 @point("REB-2", "REB-5", "REB-13", "REB-15")

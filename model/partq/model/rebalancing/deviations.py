@@ -10,9 +10,9 @@ from ..actions import OK, Action, Observed
 from ..configuration import FOREVER
 from ..delivery import norm as delivery
 from ..departures import beyond, instead
-from ..state import Deadline, Flows, State, is_up, range_of, up
+from ..state import Deadline, Flows, State, Steps, is_up, range_of, up
 from .consuming import delivers, is_nameless, is_own, one_by_one, receive, unnamed
-from .handoffs import Steps, changed, given_back, handed_over, handoff, handoff_time, redistributed, settled
+from .handoffs import changed, given_back, handed_over, handoff, handoff_time, redistributed, settled
 from .norm import (
     bound,
     delays,

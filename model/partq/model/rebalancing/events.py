@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..actions import OK, Action, Answer, Observed
+from ..actions import OK, Action, Observed
 from ..clauses import clause, point
 from ..configuration import FOREVER, position
-from ..state import Flows, State
+from ..state import Flows, State, Steps
 from .handoffs import GONE, Owner, handoff
 from .norm import due_moves, rebalance
 
-Steps = Iterator[tuple[Answer, State]]
 Change = tuple[int, str, str, int]
 
 

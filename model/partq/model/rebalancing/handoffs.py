@@ -13,7 +13,7 @@ from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..configuration import FOREVER, position
 from ..edits import with_part
-from ..state import Flows, State
+from ..state import Flows, State, Steps
 from ..statuses import FRESH, LOCKED
 
 NOBODY: Final = ""
@@ -27,7 +27,6 @@ back under its name is another one."""
 FLOWLESS: Final = ("unbound", GONE)
 """The states in which a partition's flow has gone."""
 
-Steps = Iterator[tuple[Answer, State]]
 Owner = tuple[str, str] | None
 Handoff = tuple[str, int, int]
 

@@ -17,7 +17,7 @@ from ..actions import INVALID, LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER
 from ..operations import SETTLEMENTS
-from ..state import Deadline, Flows, State
+from ..state import Deadline, Flows, State, Steps
 from .consuming import receive
 from .distributions import even
 from .handoffs import (
@@ -25,7 +25,6 @@ from .handoffs import (
     NOBODY,
     Handoff,
     Owner,
-    Steps,
     changed,
     given_back,
     handoff,

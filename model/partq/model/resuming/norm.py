@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from ..actions import INVALID, LOST, OK, REFUSED, Action, Answer, Observed, failure
+from ..actions import INVALID, LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, point
 from ..rebalancing.handoffs import FLOWLESS, NOBODY, Owner, changed, is_bound
 from ..rebalancing.norm import bound, is_surplus, timers
-from ..state import Deadline, Flows, State
-
-Steps = Iterator[tuple[Answer, State]]
+from ..state import Deadline, Flows, State, Steps
 
 
 def rebind(state: State, action: Action, seen: Observed | None) -> Steps:

@@ -11,8 +11,8 @@ from ..departures import beyond, instead
 from ..edits import using, with_key
 from ..messages import SOLACE_KEY, Delivery, KeyRule, Message, conflicting, effective_key
 from ..operations import ERRORS, FOR_GOOD, UNAVAILABLE, Outcome
-from ..state import State, is_up, key_partition, range_of, up
-from .norm import REFUSED, Steps, accepted, failed, may_give_up, outage, redrawn, refusals, send
+from ..state import State, Steps, is_up, key_partition, range_of, up
+from .norm import REFUSED, accepted, failed, may_give_up, outage, redrawn, refusals, send
 from .placing import candidates, key_of, keys_of, places, takes
 
 PINNING: Final = ("ROUTE-1", "ROUTE-2", "KEY-1", "KEY-2", "KEY-4", "KEY-8", "TXN-8")

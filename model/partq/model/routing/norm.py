@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain, permutations
 from typing import Final
 
-from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Answer, Observed, failure
+from ..actions import INVALID, LONG_SEND, NOWHERE, OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..domains.norm import key_in_order
@@ -22,11 +22,9 @@ from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
 from ..sequencing.norm import assign, burn, counter_of, entered, stamp, timed
 from ..sequencing.pending import before
-from ..state import Entry, State, choices, is_up, key_partition, range_of, up
+from ..state import Entry, State, Steps, choices, is_up, key_partition, range_of, up
 from ..statuses import FRESH
 from .placing import key_of, placements
-
-Steps = Iterator[tuple[Answer, State]]
 
 ACCEPTED: Final = frozenset({False})
 REFUSED: Final = frozenset({True})

@@ -10,9 +10,9 @@ from ..configuration import FOREVER
 from ..departures import beyond
 from ..edits import with_part
 from ..operations import ERRORS
-from ..state import Deadline, Flows, Part, State
+from ..state import Deadline, Flows, Part, State, Steps
 from ..statuses import FRESH
-from .norm import Steps, rescaled, update, updated, with_partitions
+from .norm import rescaled, update, updated, with_partitions
 
 _TRIED = 64
 """So many sets of partitions that are deleted instead, or too, are tried."""

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..actions import OK, Action, Answer, Observed, failure
+from ..actions import OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import FOREVER
 from ..operations import ERRORS
 from ..rebalancing.handoffs import changed
 from ..settling import norm as settling
-from ..state import Deadline, Flows, Part, State
-
-Steps = Iterator[tuple[Answer, State]]
+from ..state import Deadline, Flows, Part, State, Steps
 
 COUNT: Final = "partitions"
 

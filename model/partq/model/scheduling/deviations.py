@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..actions import OK, Action, Answer, Observed
+from ..actions import OK, Action, Observed
 from ..departures import beyond, instead
 from ..edits import put, with_entry, with_part
 from ..locks.norm import is_over
@@ -12,12 +12,9 @@ from ..messages import as_active
 from ..peeking.observed import left_out
 from ..sequencing.entering import has_come
 from ..sequencing.norm import burn, timed
-from ..state import Entry, State
+from ..state import Entry, Place, State, Steps
 from ..statuses import FRESH, SCHEDULED
 from .norm import UNKNOWN_NUMBER, activate, appended, cancel, refusals, ripe, waiting, withdrawn
-
-Steps = Iterator[tuple[Answer, State]]
-Place = tuple[int, int]
 
 
 @beyond(is_over, "SCH-1", broken=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ..actions import ACTIVATE, NOWHERE, OK, Action, Answer, Observed, failure
+from ..actions import ACTIVATE, NOWHERE, OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import FOREVER
 from ..edits import appeared, put
@@ -18,12 +18,10 @@ from ..operations import UNAVAILABLE, Outcome
 from ..routing.norm import hints_of, send, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
-from ..state import Entry, State, entries, is_up
+from ..state import Entry, Place, State, Steps, entries, is_up
 from ..statuses import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN
 
-Steps = Iterator[tuple[Answer, State]]
 Mechanism = Callable[[State, Action, Observed | None], Steps]
-Place = tuple[int, int]
 
 UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
 """The errors for a number that is no scheduled message's. No source specifies the kind."""

@@ -14,11 +14,10 @@ from ..messages import Message, conflicting
 from ..routing.deviations import either_key
 from ..routing.norm import refusals
 from ..routing.placing import keys_of
-from ..state import Entry, SessionLock, State, Txn, entries
+from ..state import Entry, SessionLock, State, Steps, Txn, entries
 from ..transactions.deviations import breaches
 from ..transactions.norm import is_second, may_be_enlisted
 from .norm import (
-    Steps,
     available,
     belongs,
     delivered,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from ..actions import Action
 from ..clauses import clause, guard
 from ..messages import Message
-from ..state import State, Txn, entries, find_number
-from ..transactions.membership import Place, bars, belongs
+from ..state import Place, State, Txn, entries, find_number
+from ..transactions.membership import bars, belongs
 from .norm import has_sessions
 
 

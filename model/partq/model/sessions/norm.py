@@ -13,7 +13,7 @@ from functools import partial
 from itertools import product
 from typing import Final
 
-from ..actions import LOST, OK, REFUSED, Action, Answer, Observed, failure
+from ..actions import LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..deferral.norm import unsettled
@@ -27,10 +27,8 @@ from ..operations import UNAVAILABLE, Outcome
 from ..routing.norm import demands, received_apart
 from ..sequencing.entering import brings
 from ..settling import norm as settling
-from ..state import Entry, SessionLock, State, entries, is_up, key_partition
+from ..state import Entry, SessionLock, State, Steps, entries, is_up, key_partition
 from ..statuses import RESERVED
-
-Steps = Iterator[tuple[Answer, State]]
 
 Ways = Callable[[Entry], Sequence[Entry | None]]
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from ..actions import OK, Action, Observed
 from ..clauses import clause, point
-from ..state import State
-from .norm import Steps, proven, refused, served
+from ..state import State, Steps
+from .norm import proven, refused, served
 
 
 @point("SES-1")

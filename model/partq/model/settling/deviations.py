@@ -10,12 +10,10 @@ from ..edits import put
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import home
-from ..state import Entry, Lock, Part, State, find_lock
+from ..state import Entry, Lock, Part, Place, State, Steps, find_lock
 from ..statuses import BACK, LOCKED
 from .norm import (
     RETURNS,
-    Place,
-    Steps,
     abandoned,
     apply,
     finished,

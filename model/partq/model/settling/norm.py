@@ -18,11 +18,8 @@ from ..locks.norm import cached, ended, freed, is_fetched, parting, raised, retu
 from ..messages import Delivery
 from ..operations import SETTLEMENTS, UNAVAILABLE, Outcome
 from ..sequencing.norm import as_shown, home
-from ..state import Entry, Lock, Part, State, find_lock, find_number, is_up, once_visible
+from ..state import Entry, Lock, Part, Place, State, Steps, find_lock, find_number, is_up, once_visible
 from ..statuses import BACK, CACHED, FRESH, LAGGING, LOCKED, LOOSE
-
-Steps = Iterator[tuple[Answer, State]]
-Place = tuple[int, int]
 
 REMOVES: Final = "complete"
 """The settlement after which a message is gone."""

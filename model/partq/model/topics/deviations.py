@@ -10,9 +10,9 @@ from ..edits import put
 from ..locks.norm import may_be_gone
 from ..messages import Message
 from ..operations import ERRORS
-from ..settling.norm import Place, lost
-from ..state import Entry, State
-from .norm import Steps, Verdicts, change, changed, in_transaction, is_subscription, meant_by, takes
+from ..settling.norm import lost
+from ..state import Entry, Place, State, Steps
+from .norm import Verdicts, change, changed, in_transaction, is_subscription, meant_by, takes
 
 
 @beyond(takes, "TOPIC-1", broken=True)

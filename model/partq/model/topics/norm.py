@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ..actions import OK, Action, Answer, Observed, failure
+from ..actions import OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..filters import SQL, TRUE, parsed
@@ -19,9 +19,7 @@ from ..operations import ERRORS
 from ..profiles import DEFAULT_RULE, PROPERTY
 from ..sequencing.entering import Kept, screens
 from ..sequencing.norm import burn
-from ..state import State
-
-Steps = Iterator[tuple[Answer, State]]
+from ..state import State, Steps
 
 Verdicts = frozenset[bool]
 """Whether a message has to be copied (true), must not be (false), or either."""

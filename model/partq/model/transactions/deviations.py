@@ -17,11 +17,10 @@ from ..routing.deviations import PINNING, keys_in, stored_by_refusals, unpinned,
 from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
-from ..state import LATE, Entry, Pending, State, Txn, find_number, transaction
+from ..state import LATE, Entry, Pending, Place, State, Steps, Txn, find_number, transaction
 from .commits import rolled_back, sent
-from .ending import Steps, commit, ended, rollback, tainted
+from .ending import commit, ended, rollback, tainted
 from .limits import idled, is_overdue, lasts
-from .membership import Place
 from .norm import (
     cancel,
     doomed,

@@ -9,18 +9,15 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from ..actions import BROKEN_TXN, OK, Action, Answer, Observed, failure
+from ..actions import BROKEN_TXN, OK, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..edits import with_txn
 from ..operations import UNAVAILABLE, Outcome
 from ..scheduling import norm as scheduling
 from ..settling.norm import lost
-from ..state import Lock, State, Txn, find_number, is_up, transaction
+from ..state import Lock, Place, State, Steps, Txn, find_number, is_up, transaction
 from .commits import rolled_back, sent, settled
 from .limits import idled
-from .membership import Place
-
-Steps = Iterator[tuple[Answer, State]]
 
 
 @point("TXN-10")

@@ -7,9 +7,8 @@ from typing import Final
 
 from ..actions import Action
 from ..messages import Message
-from ..state import State, Txn
+from ..state import Place, State, Txn
 
-Place = tuple[int, int]
 Belongs = Callable[[State, Txn, Action], bool]
 Bars = Callable[[State, Txn, Sequence[Message], Sequence[Place]], bool]
 

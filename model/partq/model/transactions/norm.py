@@ -21,11 +21,11 @@ from ..scheduling import norm as scheduling
 from ..sequencing.entering import kept, reserved
 from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
-from ..state import Pending, State, Txn, find_number, is_up, key_partition, transaction
+from ..state import Pending, Place, State, Steps, Txn, find_number, is_up, key_partition, transaction
 from .commits import rolled_back
-from .ending import Steps, commit, ended, rollback, tainted
+from .ending import commit, ended, rollback, tainted
 from .limits import fullness, has_room, idled
-from .membership import Place, may_bar, may_take
+from .membership import may_bar, may_take
 
 
 def begin(state: State, action: Action, seen: Observed | None) -> Steps:
