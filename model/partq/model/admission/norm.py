@@ -9,6 +9,7 @@ from ..actions import FULL, GONE, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..edits import with_txn
+from ..hooks import Hook
 from ..operations import CONNECTION_LOST, UNAVAILABLE
 from ..routing.norm import failed
 from ..state import State, Steps, transaction
@@ -41,13 +42,8 @@ def struck_elsewhere(state: State, action: Action) -> Steps:
 
 Limits = Callable[[Config, str, Action], bool]
 
-_limits: Final[list[Limits]] = []
-
-
-def limits(function: Limits) -> Limits:
-    """Mark what a mechanism knows of a limit: whether a send may be refused with an error of `FULL`."""
-    _limits.append(function)
-    return function
+limits: Final = Hook[Limits]()
+"""Mark what a mechanism knows of a limit: whether a send may be refused with an error of `FULL`."""
 
 
 def may_be_beyond(state: State, action: Action, error: str) -> bool:
@@ -55,7 +51,7 @@ def may_be_beyond(state: State, action: Action, error: str) -> bool:
     than sends, and for entities themselves, no source says."""
     if error not in FULL or not action.messages:
         return error == "quota" and not action.settings
-    return all(may_be(state.cfg, error, action) for may_be in _limits)
+    return all(may_be(state.cfg, error, action) for may_be in limits)
 
 
 @point("KEY-9")

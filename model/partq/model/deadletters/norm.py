@@ -17,6 +17,7 @@ from ..actions import BURY, OK, Action, Observed
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..edits import with_part
+from ..hooks import Hook
 from ..locks.norm import exhausted, outlived, parting
 from ..messages import Delivery, as_dead
 from ..operations import DEAD_LETTER
@@ -43,13 +44,8 @@ STORED: Final = frozenset({LAGGING, FRESH, CACHED, LOCKED, BACK, DEFERRED})
 
 Reason = Callable[[Config], str | None]
 
-_reasons: Final[list[Reason]] = []
-
-
-def sets_aside(function: Reason) -> Reason:
-    """Mark what says why the broker sets aside all that comes to such an entity; None: it does not."""
-    _reasons.append(function)
-    return function
+sets_aside: Final = Hook[Reason]()
+"""Mark what says why the broker sets aside all that comes to such an entity; None: it does not."""
 
 
 @settles(DEAD_LETTER)
@@ -96,7 +92,7 @@ def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
     if shown is None or shown.reason is None:
         return True
     if entry.status == PARTING and entry.tries <= state.cfg.limit:
-        own = next(filter(None, (why(state.cfg) for why in _reasons)), None)
+        own = next(filter(None, (why(state.cfg) for why in sets_aside)), None)
         return shown.reason not in OWN if own is None else shown.reason == own
     return shown.reason == EXCEEDED or (shown.reason == EXPIRED and entry.life is not None)
 

@@ -15,6 +15,7 @@ from ..clauses import clause, guard, point
 from ..configuration import COUNTER_BITS, Config
 from ..delivery import norm as delivery
 from ..edits import put
+from ..hooks import Hook
 from ..locks.norm import ended, freed, goings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
@@ -60,7 +61,7 @@ def refusals(state: State, action: Action) -> frozenset[str]:
     kinds: frozenset[str] = frozenset()
     found = _named(state, action)
     waiting = [place for place in found if state.parts[place[0]].log[place[1]].status == DEFERRED]
-    if any(leaves(state.cfg) for leaves in _unsettled):
+    if any(leaves(state.cfg) for leaves in unsettled):
         kinds |= LOST
     if len(waiting) < max(action.max, len(action.about)) or not _in_one_partition(state, action):
         kinds |= LOST
@@ -69,13 +70,8 @@ def refusals(state: State, action: Action) -> frozenset[str]:
     return kinds if action.only in (None, NOWHERE) else frozenset()
 
 
-_unsettled: Final[list[Callable[[Config], bool]]] = []
-
-
-def unsettled(function: Callable[[Config], bool]) -> Callable[[Config], bool]:
-    """Mark what says of an entity that no source settles how its deferred messages are received."""
-    _unsettled.append(function)
-    return function
+unsettled: Final = Hook[Callable[[Config], bool]]()
+"""Mark what says of an entity that no source settles how its deferred messages are received."""
 
 
 def _named(state: State, action: Action) -> list[Place]:

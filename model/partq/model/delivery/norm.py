@@ -18,6 +18,7 @@ from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..domains.norm import overtaken
 from ..edits import appeared, with_log, with_part
+from ..hooks import Hook
 from ..locks.norm import Taken, cached, is_fetched, outlived, takings
 from ..messages import Delivery
 from ..operations import UNAVAILABLE, Outcome
@@ -82,18 +83,13 @@ def picks(state: State, p: int, room: int, action: Action) -> Iterator[Picked]:
                     yield _picked(state, p, chosen, action)
 
 
-_ordering: Final[list[Callable[[Config], bool]]] = []
-
-
-def orders(function: Callable[[Config], bool]) -> Callable[[Config], bool]:
-    """Mark what says of an entity that a rule of its mechanism orders the deliveries (instead of RCV-3)."""
-    _ordering.append(function)
-    return function
+orders: Final = Hook[Callable[[Config], bool]]()
+"""Mark what says of an entity that a rule of its mechanism orders the deliveries (instead of RCV-3)."""
 
 
 def ordered_apart(cfg: Config) -> bool:
     """Whether another mechanism's rule orders the entity's deliveries."""
-    return any(of_another(cfg) for of_another in _ordering)
+    return any(of_another(cfg) for of_another in orders)
 
 
 @point("RCV-3", "REB-3")
@@ -182,20 +178,15 @@ def stored_at(state: State, seen: Delivery, parts: Sequence[int]) -> Place | Non
 
 Demand = Callable[[State, Entry, int | None], bool]
 
-_demands: Final[list[Demand]] = []
-
-
-def demands(function: Demand) -> Demand:
-    """Mark what a mechanism demands of a message that is delivered now, under a lock that is shown to last
-    until then (ns; None: not shown)."""
-    _demands.append(function)
-    return function
+demands: Final = Hook[Demand]()
+"""Mark what a mechanism demands of a message that is delivered now, under a lock that is shown to last
+until then (ns; None: not shown)."""
 
 
 def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[Taken]:
     """The ways in which this message may have been delivered so."""
     entry, cfg = state.parts[p].log[index], state.cfg
-    for may in _demands:
+    for may in demands:
         if not may(state, entry, seen.locked_until):
             return []
     if not (cfg.serving or entry.status == CACHED or is_up(state, p)):

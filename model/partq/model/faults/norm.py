@@ -15,6 +15,7 @@ from ..clauses import clause, point
 from ..configuration import position
 from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
+from ..hooks import Hook
 from ..locks.norm import is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
@@ -52,17 +53,12 @@ def partition_up(state: State, action: Action, seen: Observed | None) -> Steps:
 
 Strikes = Callable[[State, int | None, str | None], State]
 
-_strikes: Final[list[Strikes]] = []
-
-
-def strikes(function: Strikes) -> Strikes:
-    """Mark what else a fault may do: of that partition, or to the connection of that client, or of any."""
-    _strikes.append(function)
-    return function
+strikes: Final = Hook[Strikes]()
+"""Mark what else a fault may do: of that partition, or to the connection of that client, or of any."""
 
 
 def _struck(state: State, p: int | None, victim: str | None = None) -> State:
-    for strike in _strikes:
+    for strike in strikes:
         state = strike(state, p, victim)
     return state
 

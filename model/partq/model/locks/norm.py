@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from ..clauses import clause, point
 from ..configuration import FOREVER, Config
+from ..hooks import Hook
 from ..state import Entry, Lock, State, unlocked
 from ..statuses import BACK, CACHED, COUNTED, FRESH, LOCKED, LOOSE, OWED, PARTING, STATUSES
 
@@ -129,21 +130,14 @@ def may_be_gone(state: State, entry: Entry, reach: int) -> bool:
     return exhausted(state, entry, reach, state.cfg.limit) or outlived(state, entry, reach)
 
 
-_ends: Final[list[Callable[[State, Entry, int], bool]]] = []
-
-
-def ends_life(
-    function: Callable[[State, Entry, int], bool],
-) -> Callable[[State, Entry, int], bool]:
-    """Mark what says of a message with a time to live whether it may have ended by then."""
-    _ends.append(function)
-    return function
+ends_life: Final = Hook[Callable[[State, Entry, int], bool]]()
+"""Mark what says of a message with a time to live whether it may have ended by then."""
 
 
 @clause("RCV-15")
 def outlived(state: State, entry: Entry, reach: int) -> bool:
     """Whether its time to live may have ended while no client held it: then it goes at any time."""
-    for end in _ends:
+    for end in ends_life:
         if end(state, entry, reach):
             return entry.status != LOCKED or bool(ended(state, entry, reach))
     return False

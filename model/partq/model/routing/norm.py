@@ -17,6 +17,7 @@ from ..configuration import Config
 from ..domains.norm import key_in_order
 from ..edits import with_key, with_part
 from ..errors import TooManyWays
+from ..hooks import Hook
 from ..messages import Delivery, KeyRule, Message, conflicting, effective_keys
 from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.entering import as_sent, kept, may_be_overdue, overdue
@@ -51,33 +52,23 @@ def send(state: State, action: Action, seen: Observed | None) -> Steps:
 
 Demand = Callable[[Config, Message], bool]
 
-_demands: Final[list[Demand]] = []
-
-
-def demands(function: Demand) -> Demand:
-    """Mark what a mechanism demands of every message that is sent to such an entity."""
-    _demands.append(function)
-    return function
+demands: Final = Hook[Demand]()
+"""Mark what a mechanism demands of every message that is sent to such an entity."""
 
 
 Weigh = Callable[[Config, tuple[Message, ...]], frozenset[bool]]
 
-_weighed: Final[list[Weigh]] = []
-
-
-def weighs(function: Weigh) -> Weigh:
-    """Mark what else a mechanism refuses a send for, as a whole: `REFUSED`, `EITHER` or `ACCEPTED`."""
-    _weighed.append(function)
-    return function
+weighs: Final = Hook[Weigh]()
+"""Mark what else a mechanism refuses a send for, as a whole: `REFUSED`, `EITHER` or `ACCEPTED`."""
 
 
 @point("KEY-3", "KEY-5", "KEY-7", "REB-18")
 def refusals(state: State, messages: tuple[Message, ...]) -> frozenset[bool]:
     """Whether the messages of one send must, may or must not be refused as an invalid operation."""
     cfg = state.cfg
-    if not all(fits(cfg, message) for fits in _demands for message in messages):
+    if not all(fits(cfg, message) for fits in demands for message in messages):
         return REFUSED
-    verdicts = {_refused_by_keys(cfg, messages), *(weigh(cfg, messages) for weigh in _weighed)}
+    verdicts = {_refused_by_keys(cfg, messages), *(weigh(cfg, messages) for weigh in weighs)}
     return REFUSED if REFUSED in verdicts else EITHER if EITHER in verdicts else ACCEPTED
 
 
@@ -281,19 +272,14 @@ def _fitted_in(state: State, p: int, action: Action, known: Hints, others: Hints
 
 Apart = Callable[[Config, Message], str | None]
 
-_apart: Final[list[Apart]] = []
-
-
-def received_apart(function: Apart) -> Apart:
-    """Mark what says with which messages of its entity one is received, in order; None: with all."""
-    _apart.append(function)
-    return function
+received_apart: Final = Hook[Apart]()
+"""Mark what says with which messages of its entity one is received, in order; None: with all."""
 
 
 def _received_with(cfg: Config, message: Message) -> tuple[str | None, ...]:
     """Which messages of its entity one is received with. Of messages that are never shown one stands for all
     that are received with it."""
-    return tuple(group(cfg, message) for group in _apart)
+    return tuple(group(cfg, message) for group in received_apart)
 
 
 def _room(state: State, p: int, hint: Delivery | None) -> bool:

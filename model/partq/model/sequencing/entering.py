@@ -13,6 +13,7 @@ from ..actions import Action
 from ..clauses import clause, guard
 from ..configuration import FOREVER, Config
 from ..edits import with_log
+from ..hooks import Hook
 from ..messages import Delivery, Message, is_scheduled
 from ..state import Entry, State, Txn
 from ..statuses import OVERDUE, RESERVED, SCHEDULED
@@ -26,15 +27,11 @@ Kept = tuple[State, tuple[int, ...]]
 Screens = Callable[[State, Action, Sequence[int], Sequence[Delivery | None]], Iterator[Kept]]
 Ends = Callable[[State, Txn, int | None], Iterator[State]]
 
-_brings: Final[list[Brings]] = []
+brings: Final = Hook[Brings]()
+"""Mark what a mechanism makes of a message that is stored, if its sender asked for it."""
+
 _screens: Final[list[tuple[Callable[[Config], bool], Screens]]] = []
 _ends: Final[list[tuple[Callable[[Config], bool], Ends]]] = []
-
-
-def brings(function: Brings) -> Brings:
-    """Mark what a mechanism makes of a message that is stored, if its sender asked for it."""
-    _brings.append(function)
-    return function
 
 
 def screens(where: Callable[[Config], bool]) -> Callable[[Screens], Screens]:
@@ -97,7 +94,7 @@ def reserved(cfg: Config, message: Message) -> Entry:
 
 
 def _with_what_it_brings(cfg: Config, entry: Entry, message: Message) -> Entry:
-    for bring in _brings:
+    for bring in brings:
         entry = bring(cfg, entry, message)
     return entry
 

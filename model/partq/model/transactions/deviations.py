@@ -9,6 +9,7 @@ from ..actions import BROKEN_TXN, INVALID, LOST, OK, Action, Observed, failure
 from ..configuration import NARROWLY
 from ..departures import beyond
 from ..edits import put, with_log, with_part, with_txn
+from ..hooks import Hook
 from ..locks import norm as locks
 from ..locks.norm import returned
 from ..messages import conflicting
@@ -41,17 +42,12 @@ from .norm import (
 
 Breaches = Callable[[State, Txn, Action], bool]
 
-_breaches: Final[list[Breaches]] = []
-
-
-def breaches(function: Breaches) -> Breaches:
-    """Mark what says that a send breaks a waived rule of another mechanism on what a transaction sends."""
-    _breaches.append(function)
-    return function
+breaches: Final = Hook[Breaches]()
+"""Mark what says that a send breaks a waived rule of another mechanism on what a transaction sends."""
 
 
 def _is_breach(state: State, txn: Txn, action: Action) -> bool:
-    return any(breaks(state, txn, action) for breaks in _breaches)
+    return any(breaks(state, txn, action) for breaks in breaches)
 
 
 def _shown(action: Action, seen: Observed | None) -> set[str]:
