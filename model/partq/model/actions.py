@@ -172,7 +172,7 @@ def agrees(answer: Answer, seen: Observed | None) -> bool:
 _RENAMED: Final = {"lock": "locks", "proc": "victim"}
 
 
-def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Action:
+def action_of(op: str, proc: str, args: Mapping[str, Any]) -> Action:
     """The action of a history's operation: its ``args``, with ``lock`` as a list of one."""
     fields: dict[str, Any] = {}
     for name, value in args.items():
@@ -187,4 +187,4 @@ def action_of(op: str, proc: str, args: Mapping[str, Any], slack: int = 0) -> Ac
         fields["told"] = told
     if "seqs" in fields:
         fields["max"] = len(fields["seqs"])
-    return Action(op, proc, slack=slack, **fields)
+    return Action(op, proc, **fields)
