@@ -32,9 +32,9 @@ from .partition import Partition
 from .rules import FlowRules, PartitionedRules, QueueRules, Rules
 from .scaling import Scaling
 from .scheduling import Timetable
-from .sessions import SessionLocks, SessionStates
+from .sessions import SessionLocks
 from .settings import SECOND, Config, Domains, Shown
-from .store import Store, Stored
+from .store import SessionStates, Store, Stored
 from .topics import DEFAULT, Copies
 
 __all__ = ["SECOND", "Broker", "Config", "Domains", "Parts", "Shown"]

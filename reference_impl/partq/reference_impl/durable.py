@@ -20,9 +20,8 @@ from .duplicates import Memory
 from .faults import Faults
 from .network import Answer, Connection
 from .partition import Partition
-from .sessions import SessionStates
 from .settings import Config
-from .store import Store, Stored, Ticket
+from .store import SessionStates, Store, Stored, Ticket
 
 KEPT: Final = ("enqueued_at", "count", "tries", "lock", "until", "deferred", "due", "ends", "reason")
 """What is kept of a stored message beside its content, its place in the order, and its number, which may have

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
-from .store import Content, Store, Stored
+from .duplicates import Memory
+from .store import Content, SessionStates, Store, Stored
 
 SPENT: Final = "MaxDeliveryCountExceeded"
 """The reason of a message whose deliveries failed too often (RCV-9)."""
@@ -29,21 +30,6 @@ class Ageing(Protocol):
     def begin(self, stored: Stored) -> None: ...
     def follow(self, stored: Stored, heir: Stored) -> None: ...
     def purge(self, partition: Partition, now: int) -> None: ...
-
-
-class Remembering(Protocol):
-    """Recognizes duplicates."""
-
-    def fresh(self, contents: Sequence[Content], now: int) -> Sequence[Content]: ...
-    def duplicates(self, hidden: Sequence[Stored], now: int) -> Sequence[Stored]: ...
-    def activate(self, content: Content, now: int) -> None: ...
-
-
-class Noting(Protocol):
-    """Keeps the states of sessions."""
-
-    def find(self, name: str) -> str: ...
-    def put(self, name: str, state: str) -> None: ...
 
 
 class DeadLetterQueue(Protocol):
@@ -78,8 +64,8 @@ class Partition:
     dead_letters: DeadLetterQueue | None = None
     timetable: Waiting | None = None
     lifetimes: Ageing | None = None
-    memory: Remembering | None = None
-    session_states: Noting | None = None
+    memory: Memory | None = None
+    session_states: SessionStates | None = None
     _free: list[tuple[int, Stored]] = field(default_factory=list)
     _leases: list[tuple[int, int, Stored, str]] = field(default_factory=list)
 

@@ -15,10 +15,10 @@ from .deferral import Deferring
 from .errors import Refused
 from .freedoms import taken
 from .network import Connection
-from .partition import Noting, Partition
+from .partition import Partition
 from .sending import Send
 from .settling import Settlement
-from .store import Content, Stored
+from .store import Content, SessionStates, Stored
 from .transactions import Transaction
 
 
@@ -41,22 +41,6 @@ class Shown(NamedTuple):
     """The state of a session as its holder reads it: empty where it has none."""
 
     state: str
-
-
-class SessionStates:
-    """The states of the sessions of a partition. They are no volatile memory: what holds a session ends, and
-    its state stays."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-
-    def find(self, name: str) -> str:
-        """The state of the session."""
-        return self.texts.get(name, "")
-
-    def put(self, name: str, state: str) -> None:
-        """Set the state of the session."""
-        self.texts[name] = state
 
 
 class SessionLocks:
@@ -164,7 +148,7 @@ class SessionLocks:
         for stored in self.locked(held.name):
             self.give_back(stored)
 
-    def states(self, name: str) -> Noting:
+    def states(self, name: str) -> SessionStates:
         """Where the session's state is kept."""
         states = self.home(name).session_states
         assert states is not None

@@ -1,4 +1,4 @@
-"""The durable state: one partition's messages and its counter of numbers.
+"""The durable state: one partition's messages, its counter of numbers, and the states of its sessions.
 
 A store is durable. It knows nothing of locks, clients or time to come; a killed broker finds in it what was
 accepted and not deleted.
@@ -223,6 +223,22 @@ class Store:
         log = self._log
         index = bisect_left(log, True, key=lambda stored: (stored.number - number) % full < half)
         return log[index].order if index < len(log) else self._orders
+
+
+class SessionStates:
+    """The states of the sessions of a partition. They are no volatile memory: what holds a session ends, and
+    its state stays."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        """The state of the session."""
+        return self.texts.get(name, "")
+
+    def put(self, name: str, state: str) -> None:
+        """Set the state of the session."""
+        self.texts[name] = state
 
 
 def _order(stored: Stored) -> int:

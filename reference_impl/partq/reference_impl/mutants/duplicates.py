@@ -36,7 +36,7 @@ def forgets_what_is_gone(self: Memory, name: tuple[str, str | None], now: int) -
 def kill_forgets_ids(self: Faults) -> None:
     """Message IDs are forgotten when the broker is killed."""
     for partition in self.broker.partitions:
-        if isinstance(partition.memory, Memory):
+        if partition.memory is not None:
             partition.memory.stored_at.clear()
 
 

@@ -10,8 +10,8 @@ from ..errors import Refused
 from ..frontend import FrontEnd
 from ..partition import Partition
 from ..sending import Send
-from ..sessions import Held, SessionLocks, SessionStates
-from ..store import Content, Stored
+from ..sessions import Held, SessionLocks
+from ..store import Content, SessionStates, Stored
 from ..transactions import Transaction
 from .families import StrayingSession
 from .forms import refused

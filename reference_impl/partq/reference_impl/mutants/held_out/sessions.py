@@ -9,8 +9,8 @@ from ...errors import Refused
 from ...frontend import FrontEnd
 from ...partition import Partition
 from ...sending import Send
-from ...sessions import Held, SessionLocks, SessionStates
-from ...store import Content, Stored, Ticket
+from ...sessions import Held, SessionLocks
+from ...store import Content, SessionStates, Stored, Ticket
 from ...transactions import Transaction
 from ..families import kept
 from ..registry import defect
