@@ -84,12 +84,12 @@ class Sending:
             yield HOP
         except Unsure:
             if taken(self.broker.free.late_effect, self.clock.random):
-                self.clock.spawn(self._later(again, MOST_DELAY))
+                self.clock.spawn(self._later(again))
             raise
 
-    def _later(self, again: Callable[[], Steps[None]], within: int) -> Steps[None]:
+    def _later(self, again: Callable[[], Steps[None]]) -> Steps[None]:
         """Carry out the request after a while, without an answer."""
-        yield self.clock.now + int(within * self.clock.random())
+        yield self.clock.now + int(MOST_DELAY * self.clock.random())
         with suppress(Refused):
             yield from again()
 
