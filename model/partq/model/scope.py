@@ -229,10 +229,7 @@ class Scope:
         for c in self.consumers:
             for p in (*range(self.partitions), NOWHERE):
                 part = [f"part {p}"] if p >= 0 else []
-                yield Group(
-                    self.footprint(*part, *flows, *txns, proc=c),
-                    partial(self._receives, c, p),
-                )
+                yield Group(self.footprint(*part, *flows, *txns, proc=c), partial(self._receives, c, p))
                 if "peek" in self.operations:
                     yield Group(
                         self.footprint(*(part or everywhere), f"client {c}"),
@@ -240,8 +237,7 @@ class Scope:
                     )
             for p in range(self.partitions):
                 yield Group(
-                    self.footprint(f"part {p}", *flows, *txns, proc=c),
-                    partial(self._settlements, c, p),
+                    self.footprint(f"part {p}", *flows, *txns, proc=c), partial(self._settlements, c, p)
                 )
         for p in range(self.partitions):
             yield Group(self.footprint(f"part {p}", *flows), partial(self._own, p))
@@ -276,10 +272,7 @@ class Scope:
         if "partition faults" in self.operations:
             for p in range(self.partitions):
                 txns = ["txns"] if self.transacts else []
-                yield Group(
-                    self.footprint("keys", f"part {p}", *txns),
-                    partial(self._outages, p),
-                )
+                yield Group(self.footprint("keys", f"part {p}", *txns), partial(self._outages, p))
         if self.disturbs:
             yield Group(self._everything(), self._disturbances)
 
@@ -301,10 +294,7 @@ class Scope:
                     yield Action("reset", known.proc, partition=p)
 
     def _transacting(self) -> Iterator[Group]:
-        yield Group(
-            self.footprint("txns", proc=PRODUCER),
-            self._begins,
-        )
+        yield Group(self.footprint("txns", proc=PRODUCER), self._begins)
         for p in (*range(self.partitions), NOWHERE):
             part = [f"part {p}"] if p >= 0 else []
             yield Group(
@@ -330,16 +320,10 @@ class Scope:
 
     def _flows(self) -> Iterator[Group]:
         for c in self.consumers:
-            yield Group(
-                self.footprint("flows", proc=c),
-                _just(Action("bind", c, flow=f"f-{c}")),
-            )
+            yield Group(self.footprint("flows", proc=c), _just(Action("bind", c, flow=f"f-{c}")))
         yield Group(self._everything(), self._departures)
         for p in range(self.partitions):
-            yield Group(
-                self.footprint("flows", f"part {p}"),
-                _just(Action("handoff", partition=p)),
-            )
+            yield Group(self.footprint("flows", f"part {p}"), _just(Action("handoff", partition=p)))
 
     def _departures(self, state: State, sent: int) -> Iterator[Action]:
         for c in self.consumers:

@@ -24,7 +24,5 @@ def _by_number(c: str, p: int, state: State, sent: int) -> Iterator[Action]:
 
 
 OFFER: Final = Offer(
-    _groups,
-    Drawn("azure-flat", ("receive", "complete", "abandon", "deferral")),
-    settlements=("defer",),
+    _groups, Drawn("azure-flat", ("receive", "complete", "abandon", "deferral")), settlements=("defer",)
 )
