@@ -115,10 +115,11 @@ class Foretold:
 
     def _besides(self, flows: Flows, p: int, names: Sequence[str]) -> Sequence[str]:
         """The flows that the next events do not rule out: the one to which the partition is being handed, as
-        that goes on, and is told of later, or is called off; and any where their order is not known."""
+        that goes on, and is told of later, or is called off; and any where their order is not known, or where
+        the partition may wait for another rebalance."""
         waiting = flows.handoff[p]
         heir = [waiting[0]] if waiting is not None and waiting[0] in names else []
-        return [*heir, *names] if p in self.unordered else heir
+        return [*heir, *names] if p in self.unordered or flows.waited is not None else heir
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p, ()) if not done >> n & 1)

@@ -16,12 +16,12 @@ from ..configuration import position
 from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
 from ..hooks import Hook
-from ..locks.norm import is_over, struck
+from ..locks.norm import emptied, is_over, struck
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
 from ..state import Client, State, Steps, Txn, client, is_up, range_of, stored_with
-from ..statuses import LOCKED, STATUSES
+from ..statuses import LOCKED
 from ..transactions.ending import parts_of
 
 
@@ -187,10 +187,10 @@ def drained(state: State, action: Action, seen: Observed | None) -> Steps:
     for p in range_of(state, action.entity):
         part = state.parts[p]
         if is_up(state, p) and part.log:
-            log = tuple([entry for entry in part.log if STATUSES[entry.status].kept])
             if not all(is_over(state, entry, action.slack) for entry in part.log):
                 return
-            state = with_part(state, p, with_log(part, log))
+            left = (emptied(state, entry, action.slack) for entry in part.log)
+            state = with_part(state, p, with_log(part, tuple([entry for entry in left if entry is not None])))
     yield OK, state
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from ..clauses import clause, point
+from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..hooks import Hook
 from ..state import Entry, Lock, State, unlocked
@@ -151,7 +151,25 @@ def goings(state: State, entry: Entry, reach: int) -> list[Entry | None]:
         return [entry]
     if not may_be_gone(state, entry, reach):
         return []
-    return [*dict.fromkeys((parting(state, entry, state.cfg.limit + 1), None))]
+    none = (None,) if may_vanish(state, entry, reach) else ()
+    return [*dict.fromkeys((parting(state, entry, state.cfg.limit + 1), *none))]
+
+
+@guard("RCV-9")
+def may_vanish(state: State, entry: Entry, reach: int) -> bool:
+    """Whether the message, which is gone, need not come to the dead-letter queue: that is not followed, or
+    not its deliveries ended it."""
+    worn_out = exhausted(state, entry, reach, state.cfg.limit) and not outlived(state, entry, reach)
+    return not (state.cfg.subqueue and worn_out)
+
+
+def emptied(state: State, entry: Entry, slack: int) -> Entry | None:
+    """What there is of a message once its entity was found empty, as it may have been."""
+    status = STATUSES[entry.status]
+    if status.kept:
+        return entry
+    gone = status.vanishes or may_vanish(state, entry, state.now + slack)
+    return None if gone else parting(state, entry, state.cfg.limit + 1)
 
 
 @point("SCH-1")

@@ -110,7 +110,10 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
     passing = handed_over(state, action)
     if passing is not None:
         p, old, flows, change = passing
-        yield OK, changed(given_back(state, old, p), flows, {p: change})
+        state = given_back(state, old, p)
+        if change == (old, "ready") and (parted := changed(state, flows, {p: None})).flows is not None:
+            state, flows = parted, parted.flows  # a standby has taken the place of the flow it was for
+        yield OK, changed(state, flows, {p: change})
 
 
 def handed_over(state: State, action: Action) -> tuple[int, str, Flows, Owner] | None:

@@ -21,6 +21,7 @@ from ..state import Deadline, Flows, State, Steps
 from .consuming import receive
 from .distributions import even
 from .handoffs import (
+    FLOWLESS,
     GONE,
     NOBODY,
     Handoff,
@@ -68,6 +69,8 @@ def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iter
     """The states after a flow is a consumer: a standby where there are enough, or active after the delay."""
     if is_surplus(state, flows):
         yield state._replace(flows=flows._replace(standby=(*flows.standby, flow)))
+        if flows.scaled:  # the rebalance to come deals with it, or not
+            yield state._replace(flows=flows._replace(active=(*flows.active, flow)))
         return
     active = (*flows.active, flow)
     for timer in timers(state, flows, slack):
@@ -165,8 +168,16 @@ def taken_over(state: State, flows: Flows, name: str, slack: int) -> Iterator[St
     for heir in flows.standby:
         behind = left_behind(state, flows, name)
         kept = [p for p in behind if flows.owner[p] == (name, "ready") or _to_nobody(flows, p)]
-        changes = dict.fromkeys(kept, (heir[0], "ready"))
-        yield changed(state, inherited(flows, name, heir), {**behind, **changes}, slack)
+        changes = behind | dict.fromkeys(kept, (heir[0], "ready"))
+        yield changed(state, inherited(flows, name, heir), changes, slack)
+        own = [
+            p
+            for p, h in enumerate(flows.handoff)
+            if h and h[0] == name and flows.owner[p] == (heir[0], "paused")
+        ]
+        if own:  # what it was handing over to that flow is its own again
+            resumed, back = _cancelled(flows, own)
+            yield changed(state, inherited(resumed, name, heir), changes | back, slack)
 
 
 def inherited(flows: Flows, name: str, heir: tuple[str, str]) -> Flows:
@@ -272,10 +283,13 @@ def started(state: State, slack: int) -> State:
     if flows is None:
         return state
     delay, time = state.cfg.entity.rebalance_delay, state.cfg.entity.max_handoff
-    timer = flows.timer and Deadline(flows.timer.lo, max(flows.timer.hi, now + delay))
+    timer, waited = (
+        one and Deadline(one.lo, max(one.hi, now + delay)) for one in (flows.timer, flows.waited)
+    )
     handoff = tuple(h and (h[0], h[1], max(h[2], now + time)) for h in flows.handoff)
     unseen = tuple((*event[:3], max(event[3], now + state.cfg.telling)) for event in flows.unseen)
-    return state._replace(flows=flows._replace(timer=timer, handoff=handoff, unseen=unseen))
+    after = flows._replace(timer=timer, waited=waited, handoff=handoff, unseen=unseen)
+    return state._replace(flows=after)
 
 
 # What the broker does by itself
@@ -320,13 +334,29 @@ def rebalance(state: State, action: Action, seen: Observed | None) -> Steps:
     for target in distributed(state, wanted(state, action), [flow for flow, _ in flows.active]):
         for after in redistributed(state, _dealt(flows, target), target):
             yield OK, after
+            if flows.waited is not None:
+                yield OK, _still_waiting(flows, after)
+
+
+def _still_waiting(flows: Flows, after: State) -> State:
+    """The state after a rebalance beside a delay, in which what waits for that delay's end still does."""
+    assert after.flows is not None
+    waiting = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] in FLOWLESS}
+    owner = tuple(waiting.get(p, pair) for p, pair in enumerate(after.flows.owner))
+    unseen = (
+        *(event for event in after.flows.unseen if event[0] not in waiting),
+        *(event for event in flows.unseen if event[0] in waiting),
+    )
+    return after._replace(flows=after.flows._replace(owner=owner, unseen=unseen))
 
 
 def _dealt(flows: Flows, target: tuple[str | None, ...]) -> Flows:
     """The flows after their rebalance. Of more flows than partitions those that get none stand by."""
-    flows = flows._replace(timer=None, alone="")
+    flows = flows._replace(timer=flows.waited, waited=None, alone="")
     if not flows.scaled:
         return flows
+    if flows.timer is not None:
+        return flows._replace(active=(*flows.active, *flows.standby), standby=())
     surplus = tuple(f for f in flows.active if f[0] not in target) if len(flows.active) > len(target) else ()
     active = tuple(f for f in flows.active if f not in surplus)
     return flows._replace(active=active, standby=(*flows.standby, *surplus), scaled=False)

@@ -1,9 +1,9 @@
 """Scaling: an update changes the number of partitions of a queue with flows.
 
 The highest are deleted with all that is in them, or the next ones are added, empty and with no flow; keys are
-mapped anew, and a rebalance follows. No source says whether that waits for the delay, nor which flows are
-active until then: either is allowed. Of a partition that is deleted the end may be told, or not; what a
-client holds of it may be settled, or not.
+mapped anew, and a rebalance follows. No source says whether that waits for the delay, which flows are active
+until then, nor whether it is that of a delay that runs already, or comes beside it: either is allowed. Of a
+partition that is deleted the end may be told, or not; what a client holds of it may be settled, or not.
 """
 
 from __future__ import annotations
@@ -41,8 +41,20 @@ def updated(state: State, action: Action) -> Iterator[State]:
 
 @point("REB-17")
 def rescaled(state: State, flows: Flows, count: int, slack: int) -> Iterator[State]:
-    """The states with another number of partitions."""
-    yield with_partitions(state, flows, count, slack)
+    """The states with another number of partitions. Where a delay runs already a rebalance may come before
+    its end, over all flows or only those that do not wait for it."""
+    after = with_partitions(state, flows, count, slack)
+    yield after
+    for waited in dict.fromkeys((flows.timer, flows.waited)):
+        if waited is None or after.flows is None:
+            continue
+        beside = after.flows._replace(waited=waited)
+        yield after._replace(flows=beside)
+        served = {pair[0] for pair in flows.owner if pair is not None}
+        old = tuple(flow for flow in beside.active if flow[0] in served)
+        new = tuple(flow for flow in beside.active if flow[0] not in served)
+        if old and new:
+            yield after._replace(flows=beside._replace(active=old, standby=new))
 
 
 @clause("ROUTE-1", "REB-13", "REB-17")
@@ -63,6 +75,7 @@ def with_partitions(state: State, flows: Flows, count: int, slack: int) -> State
         unseen=unseen,
         alone="",
         scaled=True,
+        waited=None,
     )
     parts = (*state.parts[:count], *(Part(0, 0, 0, ()) for _ in more))
     deleted = tuple(sorted({*state.deleted, *_tokens(state.parts[count:])}))
