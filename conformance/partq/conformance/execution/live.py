@@ -39,7 +39,6 @@ from partq.conformance.execution.drain import (
     repairs,
     sets_aside,
 )
-from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.ledger import Ledger
 from partq.conformance.execution.recorder import Recorder
 from partq.conformance.execution.watched import WatchedThreads
@@ -94,9 +93,7 @@ class LiveRun:
         limits: Limits,
         on_problem: Callable[[str], None],
         stop: Stop,
-        guide: Guide | None = None,
     ) -> None:
-        self.guide = guide
         self.broker = broker
         self.program = program
         self.limits = limits
@@ -139,14 +136,16 @@ class LiveRun:
         for thread in self.clients:
             self.threads.connected(thread.proc, self.limits.hang)
         if self.program.sequential:
-            guide = self.guide
-            for step in self.steps if guide is None else iter(lambda: guide(self._so_far()), None):
+            for step in self.steps:
                 self._perform(step)
         else:
             self._at_once()
         if self.program.drain and not self.env.lost:
             self._drain()
-        return self._so_far()
+        never = self.unsupported - {step.op for step in self.faults}
+        program, lacks = self.program, tuple(sorted((self.lacks | never) & OPS.keys()))
+        header = Header(program.profile, {ENTITY: self.entity}, "wall", self.broker.skew_ns, lacks)
+        return History(header, self.recorder.records())
 
     def _open(self) -> Entity:
         """The settings of the queue that the broker opened. Raises `Unreachable` if it did not."""
@@ -158,12 +157,6 @@ class LiveRun:
         if isinstance(opened, Unreachable):
             raise opened
         return opened
-
-    def _so_far(self) -> History:
-        never = self.unsupported - {step.op for step in self.faults}
-        program, lacks = self.program, tuple(sorted((self.lacks | never) & OPS.keys()))
-        header = Header(program.profile, {ENTITY: self.entity}, "wall", self.broker.skew_ns, lacks)
-        return History(header, self.recorder.records())
 
     # Who does what, and when.
 

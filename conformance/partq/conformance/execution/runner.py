@@ -9,7 +9,6 @@ from typing import Final
 from partq.conformance.adapters.protocol import Broker, SimulatedBroker, Unreachable
 from partq.conformance.adapters.stage import StagedBroker
 from partq.conformance.execution.cancellation import Stop
-from partq.conformance.execution.guide import Guide
 from partq.conformance.execution.live import Limits, LiveRun
 from partq.conformance.execution.simulation import simulate
 from partq.conformance.history import History
@@ -31,23 +30,19 @@ def run(
     limits: Limits = DEFAULT_LIMITS,
     on_problem: Callable[[str], None] = log.warning,
     stop: Stop | None = None,
-    guide: Guide | None = None,
 ) -> History:
     """Run the program and answer its history, in which the messages of an ID that was sent several times are
-    told apart where nothing drops duplicates. ``guide``: gives the steps of a sequential program instead,
-    each when it has seen what came of the one before.
+    told apart where nothing drops duplicates.
 
     ``on_problem`` is called with each error of the adapter, in words and once. Raises
     `Unreachable` where `Broker.open` does not do what it should, `Stopped` where ``stop`` was asked, what
     ``on_problem`` raises, and nothing that an adapter raises. The broker is closed in any case.
     """
     if isinstance(broker, StagedBroker):
-        return simulate(broker, program, guide)
+        return simulate(broker, program)
     if isinstance(broker, SimulatedBroker):
-        if guide is not None:
-            raise Unreachable(f"{type(broker).__name__} runs whole programs, never one step at a time")
         return told_apart(_storable(broker, broker.simulate(program)))
-    return told_apart(LiveRun(broker, program, limits, on_problem, stop or Stop(), guide).history())
+    return told_apart(LiveRun(broker, program, limits, on_problem, stop or Stop()).history())
 
 
 def _storable(broker: SimulatedBroker, answer: object) -> History:

@@ -23,7 +23,6 @@ from partq.conformance.execution.drain import (
     rounds_of,
     sets_aside,
 )
-from partq.conformance.execution.guide import Guide
 from partq.conformance.history import Header, History, Record, collector
 from partq.conformance.history.entities import addressed
 from partq.conformance.workload.operations.record import Args, answered
@@ -51,19 +50,17 @@ class _SimulatedClient:
         self.script = Script(proc, most_flows=MOST_FLOWS)
 
 
-def simulate(broker: StagedBroker, program: Program, guide: Guide | None = None) -> History:
-    """Run the program, interleaved by its seed; equal programs give equal histories. ``guide``: gives the
-    steps of a sequential program instead; no virtual time passes while it thinks."""
+def simulate(broker: StagedBroker, program: Program) -> History:
+    """Run the program, interleaved by its seed; equal programs give equal histories."""
     with collector.paused():
-        return _SimulatedRun(broker, program, guide).history()
+        return _SimulatedRun(broker, program).history()
 
 
 class _SimulatedRun:
     """One program's run on one stage. ``event`` is for the stage: it records what the broker reports."""
 
-    def __init__(self, broker: StagedBroker, program: Program, guide: Guide | None) -> None:
+    def __init__(self, broker: StagedBroker, program: Program) -> None:
         self.program = program
-        self.guide = guide
         self.records: list[Record | None] = []
         self.faults: list[Step] = []
         self.stage = broker.stage(program, self.event)
@@ -93,10 +90,7 @@ class _SimulatedRun:
             if self.clock.run():
                 for args in self.emptied:
                     self.event(DRAINED, args)
-        return self._so_far()
-
-    def _so_far(self) -> History:
-        program, lacks = self.program, tuple(sorted(self.lacks))
+        lacks = tuple(sorted(self.lacks))
         stage, entities = self.stage, {ENTITY: program.entity}
         header = Header(program.profile, entities, skew_ns=stage.skew_ns, lacks=lacks, late_ns=stage.late_ns)
         return History(header, tuple(record for record in self.records if record is not None))
@@ -110,8 +104,7 @@ class _SimulatedRun:
     # Who does what, and when.
 
     def _in_order(self) -> Steps:
-        guide = self.guide
-        for step in self.program.steps if guide is None else iter(lambda: guide(self._so_far()), None):
+        for step in self.program.steps:
             yield from self._do(step)
 
     def _at_once(self) -> None:

@@ -169,7 +169,7 @@ def _check_messages(
 
 
 def operation_of(
-    record: Record, header: Header, sent: Mapping[str, Message], dead: bool = False, end: int = 0
+    record: Record, header: Header, sent: Mapping[str, Message], dead: bool, end: int
 ) -> Operation:
     """The operation that a record tells of. ``sent``: every message of the history by its ID; ``dead``: it
     names a lock of a dead letter; ``end``: times to live may have ended by then, ns."""
@@ -238,7 +238,7 @@ def _waited(record: Record, header: Header) -> int:
     return 0 if record.ret is None else record.ret - record.call
 
 
-def sent_of(message: Message, family: Profile, entity: Entity = Entity()) -> Sent:
+def sent_of(message: Message, family: Profile, entity: Entity) -> Sent:
     """A message as it is sent to that queue of that family: its session is its key, where one is required."""
     key = family.key_of(message, entity) if family.partitioned else None
     return Sent(

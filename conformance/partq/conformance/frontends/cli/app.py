@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand
 
-from partq.conformance.frontends.cli import profile, spec, spec_explore, spec_simulate, spec_validate
+from partq.conformance.frontends.cli import profile, spec, spec_simulate, spec_validate
 from partq.conformance.frontends.cli.check import check
 from partq.conformance.frontends.cli.compare import compare
 from partq.conformance.frontends.cli.completion import complete, completion
@@ -122,7 +122,6 @@ for _of_spec in (
     spec.compare,
     spec_validate.validate,
     spec_simulate.simulate,
-    spec_explore.explore,
 ):
     spec.app.command(cls=_Command)(_of_spec)
 for _of_profile in (profile.new, profile.show, profile.check):
