@@ -9,6 +9,7 @@ from partq.spec.checking.figures import (
     FIGURES,
     Figures,
     InvalidFigures,
+    Recorded,
     read_figures,
     record_checks,
     write_figures,
@@ -23,7 +24,10 @@ def test_the_file_is_as_it_is_written_and_of_questions_that_there_are(tmp_path: 
     write_figures(read_figures(), tmp_path / "figures.json")
 
     assert (tmp_path / "figures.json").read_text() == FIGURES.read_text()
-    assert read_figures().checks.keys() <= {one.name for one in read_manifest()}
+    known = {one.name: one.expected is Expected.HOLDS for one in read_manifest()}
+    assert all(known[name] for name in read_figures().checks)
+    assert not any(known[name] for name in read_figures().lengths)
+    assert len(read_figures().lengths) > 200
     assert read_figures().apalache.keys() <= {one.name for one in read_symbolic()}
 
 
@@ -35,13 +39,15 @@ def test_a_record_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     assert read_figures(file).checks == {"A": Figures(distinct=3), "B": Figures(distinct=2)}
 
 
-def test_of_a_counterexample_its_length_is_recorded_alone() -> None:
+def test_of_a_counterexample_its_length_is_recorded_alone(tmp_path: Path) -> None:
     answer = Answer("RCV_3", distinct=9, generated=12, depth=3, trace=(Step("Initial", Function()),) * 4)
     check = Check("Bug", "?", Configuration({}, {}), Expected.VIOLATES, "RCV_3")
 
-    assert recorded(Checked(check, answer, 1.04, ""), "2026-01-01") == Figures(
-        depth=4, seconds=1.0, date="2026-01-01"
-    )
+    found = recorded(Checked(check, answer, 1.04, ""), "2026-01-01")
+    record_checks({"Bug": found, "A": Figures(distinct=2)}, tmp_path / "figures.json")
+
+    assert found == Figures(depth=4)
+    assert read_figures(tmp_path / "figures.json") == Recorded({"A": Figures(distinct=2)}, {"Bug": 4})
 
 
 def test_what_does_not_happen_in_the_end_is_called_by_the_property_that_was_asked() -> None:

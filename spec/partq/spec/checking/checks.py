@@ -124,11 +124,10 @@ def compared(one: Check, answer: Answer) -> str:
 def recorded(one: Checked, date: str) -> Figures:
     """The figures of a check that ended as it has to, for the record. How long a behaviour is in which
     something never happens is chance."""
-    seconds = round(one.seconds, 1)
     if one.check.expected is Expected.HOLDS:
+        seconds = round(one.seconds, 1)
         return Figures(one.answer.distinct, one.answer.generated, one.answer.depth, seconds, date)
-    depth = 0 if one.check.configuration.fair else len(one.answer.trace)
-    return Figures(depth=depth, seconds=seconds, date=date)
+    return Figures(depth=0 if one.check.configuration.fair else len(one.answer.trace))
 
 
 def _off(name: str, found: int, expected: int) -> str:

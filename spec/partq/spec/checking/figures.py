@@ -1,10 +1,12 @@
-"""The figures of the last run of each question, in a generated file: ``tla/figures.json``, a line a question.
+"""The figures of the last run of each question, in a generated file: ``tla/figures.json``, a line a question
+(of counterexamples it has only how long each is).
 
 `manifest` has the questions.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -54,9 +56,11 @@ class LastRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By the names of the questions: the figures of TLC's, the last runs of Apalache's."""
+    """By the names of the questions: the figures of TLC's where all states were searched, the length of a
+    counterexample where there has to be one, the last runs of Apalache's."""
 
     checks: dict[str, Figures] = {}
+    lengths: dict[str, int] = {}
     apalache: dict[str, LastRun] = {}
 
 
@@ -71,13 +75,15 @@ def read_figures(file: Path = FIGURES) -> Recorded:
 def record_checks(found: dict[str, Figures], file: Path = FIGURES) -> None:
     """Replace TLC's figures in the record. Raises `InvalidFigures`, `OSError`."""
     old = read_figures(file)
-    write_figures(Recorded(old.checks | found, old.apalache), file)
+    whole = {name: one for name, one in found.items() if one.distinct}
+    lengths = {name: one.depth for name, one in found.items() if not one.distinct}
+    write_figures(Recorded(old.checks | whole, old.lengths | lengths, old.apalache), file)
 
 
 def record_runs(found: dict[str, LastRun], file: Path = FIGURES) -> None:
     """Replace Apalache's runs in the record. Raises `InvalidFigures`, `OSError`."""
     old = read_figures(file)
-    write_figures(Recorded(old.checks, old.apalache | found), file)
+    write_figures(Recorded(old.checks, old.lengths, old.apalache | found), file)
 
 
 def write_figures(recorded: Recorded, file: Path = FIGURES) -> None:
@@ -88,6 +94,9 @@ def write_figures(recorded: Recorded, file: Path = FIGURES) -> None:
 def _lines(recorded: Recorded) -> Iterator[str]:
     yield "{"
     yield from _table("checks", recorded.checks, ",")
+    yield '"lengths": {'
+    yield textwrap.fill(", ".join(f'"{name}":{length}' for name, length in recorded.lengths.items()), 110)
+    yield "},"
     yield from _table("apalache", recorded.apalache, "")
     yield from ("}", "")
 

@@ -112,7 +112,8 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 
 def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
     """Every check by TLC, in order. Raises `InvalidManifest`, `InvalidFigures`."""
-    manifest, figures = _read(file), read_figures().checks
+    manifest, recorded = _read(file), read_figures()
+    figures = recorded.checks | {name: Figures(depth=length) for name, length in recorded.lengths.items()}
     return tuple(
         Check(
             name,

@@ -25,7 +25,7 @@ from .equivalence import after_of, settled, way_to
 from .graphs import SILENT, Edge, Graph
 from .model_side import entity_of
 from .shown import Reading, Shown
-from .spec_side import LABELS, SpecScope, unlabelled
+from .spec_side import SpecScope, unlabelled, words_of
 
 AGES: Final = 1_000
 """How many times as long as a lock every operation may take: longer than all that may happen unseen."""
@@ -87,7 +87,7 @@ def _is_read(action: str, state: Function) -> bool:
     in a transaction that is over. Scopes have these by locks that hold alone, so that the refusal would tell
     that the lock does."""
     late = action == "TxnCompleteFails" and bool(state["txn"]["state"] != "open")
-    return not late and "dead letters" not in LABELS[action]
+    return not late and "dead letters" not in words_of(action)
 
 
 def _start(spec: SpecScope, family: str) -> State:

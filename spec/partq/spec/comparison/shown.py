@@ -1,7 +1,7 @@
 """What a history shows of a step of the specification: the question as an action of the model, and of the
 answer its messages with their partitions, numbers, delivery counts and locks.
 
-`spec_side.LABELS` says what an action's instances are called; the rest is in the states around the step.
+`spec_side.words_of` says what an action's instances are called; the rest is in the states around the step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from partq.spec.tools.values import Function
 
 from .graphs import SILENT
 from .model_side import outbox
-from .spec_side import LABELS, SpecScope
+from .spec_side import SpecScope, words_of
 
 _ENDS: Final = ("begin", "commit", "rollback")
 
@@ -58,7 +58,7 @@ class Reading:
     def shown(self, one: Instance, before: Function, after: Function) -> Shown | str:
         """What a history shows of an instance of an action, between these states; `SILENT`: nothing. What is
         sent in a transaction may get its number later, so that no send there shows it."""
-        asked, _, answered = LABELS[one.name].partition(" -> ")
+        asked, _, answered = words_of(one.name).partition(" -> ")
         op, *words = asked.split()
         if op in INTERNAL or one.name in UNSEEN:
             return SILENT

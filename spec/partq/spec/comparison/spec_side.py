@@ -1,10 +1,11 @@
 """The specification's graph of a scope, by TLC, with the labels by which it is compared with the model's.
 
-`LABELS` says of each action of `Next` what its instances are called; one that is not there is an error.
+`words_of` says of each action of `Next` what its instances are called; one that is not known is an error.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,10 +148,20 @@ def _explored(
 def label_of(one: Instance, state: Function) -> str:
     """The label of an action's instance in a state."""
     words = []
-    for word in LABELS[one.name].split(" "):
+    for word in words_of(one.name).split(" "):
         found = _PLACES.get(word)
         words.append(word if found is None else found(one.arguments, state))
     return " ".join(word for word in words if word)
+
+
+def words_of(action: str) -> str:
+    """What an action's instances are called, with places for what they are about."""
+    if action in LABELS:
+        return LABELS[action]
+    return f"{LABELS[_REFUSAL.sub('', action)].partition(' -> ')[0]} -> error"
+
+
+_REFUSAL: Final = re.compile("(Fails|Rejected|Invalid)$")
 
 
 def _message(number: int) -> str:
@@ -175,44 +186,24 @@ _PLACES: Final[Mapping[str, Callable[[tuple[Any, ...], Function], str]]] = {
 
 LABELS: Final[Mapping[str, str]] = {
     "Send": "send {m} -> ok",
-    "SendFails": "send {m} -> error",
-    "SendInvalid": "send {m} -> error",
     "SendBatch": "send_batch {m} and the next -> ok",
-    "SendBatchFails": "send_batch {m} and the next -> error",
-    "SendBatchInvalid": "send_batch {m} and the next -> error",
     "Receive": "receive {c} -> {m}",
     "ReceiveAndDelete": "receive {c} and delete -> {m}",
     "ReceiveNothing": "receive {c} -> nothing",
-    "ReceiveFails": "receive {c} -> error",
     "Complete": "complete {c} {lock} -> ok",
-    "CompleteRejected": "complete {c} {lock} -> error",
-    "CompleteFails": "complete {c} {lock} -> error",
     "Abandon": "abandon {c} {lock} -> ok",
-    "AbandonRejected": "abandon {c} {lock} -> error",
-    "AbandonFails": "abandon {c} {lock} -> error",
     "CompleteBoth": "complete {c} {both} -> ok",
-    "CompleteBothInvalid": "complete {c} {both} -> error",
     "Expire": "expire {m}",
     "Prefetch": "prefetch {m}",
     "Peek": "peek {c} -> {ms}",
     "PeekNothing": "peek {c} -> nothing",
-    "PeekFails": "peek {c} -> error",
     "Begin": "begin -> ok",
     "TxnSend": "send {m} in the transaction -> ok",
     "TxnSendLetPass": "send {m} in the transaction -> ok",
-    "TxnSendInvalid": "send {m} in the transaction -> error",
-    "TxnSendFails": "send {m} in the transaction -> error",
     "TxnComplete": "complete {c} {lock} in the transaction -> ok",
-    "TxnCompleteInvalid": "complete {c} {lock} in the transaction -> error",
-    "TxnCompleteRejected": "complete {c} {lock} in the transaction -> error",
-    "TxnCompleteFails": "complete {c} {lock} in the transaction -> error",
     "NumberEarly": "number {m}",
     "Commit": "commit -> ok",
-    "CommitFails": "commit -> error",
-    "CommitRejected": "commit -> error",
     "Rollback": "rollback -> ok",
-    "RollbackFails": "rollback -> error",
-    "RollbackRejected": "rollback -> error",
     "Appear": "appear",
     "PartitionDown": "partition_down {p}",
     "PartitionUp": "partition_up {p}",
@@ -221,17 +212,13 @@ LABELS: Final[Mapping[str, str]] = {
     "FrontendLost": "frontend_lost {c}",
     "Drained": "drained",
     "Bind": "bind {c} -> ok",
-    "BindRejected": "bind {c} -> error",
     "Unbind": "unbind {c} -> ok",
-    "UnbindRejected": "unbind {c} -> error",
     "UnbindNothing": "unbind {c} -> ok",
     "Takeover": "unbind {c} -> ok",
     "Rebalance": "rebalance",
     "Handoff": "handoff {p}",
     "HandoffTimeout": "handoff {p} -> time over",
     "DeadLetter": "dead_letter {c} {lock} -> ok",
-    "DeadLetterRejected": "dead_letter {c} {lock} -> error",
-    "DeadLetterFails": "dead_letter {c} {lock} -> error",
     "ReceiveDead": "receive {c} from the dead letters -> {m}",
     "ReceiveDeadNothing": "receive {c} from the dead letters -> nothing",
     "CompleteDead": "complete {c} {m} of the dead letters -> ok",
@@ -241,12 +228,7 @@ LABELS: Final[Mapping[str, str]] = {
     "PeekDeadNothing": "peek {c} at the dead letters -> nothing",
     "DeadDrained": "drained of dead letters",
     "Defer": "defer {c} {lock} -> ok",
-    "DeferRejected": "defer {c} {lock} -> error",
-    "DeferFails": "defer {c} {lock} -> error",
     "TxnDefer": "defer {c} {lock} in the transaction -> ok",
-    "TxnDeferInvalid": "defer {c} {lock} in the transaction -> error",
-    "TxnDeferRejected": "defer {c} {lock} in the transaction -> error",
-    "TxnDeferFails": "defer {c} {lock} in the transaction -> error",
     "ReceiveDeferred": "receive_deferred {c} {named} -> {ms}",
     "ReceiveDeferredNothing": "receive_deferred {c} {ms} -> nothing",
     "ReceiveDeferredInvalid": "receive_deferred {c} {ms} -> error",
@@ -256,4 +238,4 @@ LABELS: Final[Mapping[str, str]] = {
     "Vanish": "vanish {m}",
     "SendDuplicate": "send {m} -> ok",
 }
-"""The labels of each action's instances."""
+"""The labels of each action's instances, but of refusals that are called as what they refuse."""
