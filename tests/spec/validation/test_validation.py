@@ -238,8 +238,8 @@ def test_an_unbind_of_a_flow_that_is_gone_is_answered_either_way() -> None:
     assert told(found[1]) == (Status.REJECTED, 2)
 
 
-def batch(*ids: str) -> Operation:
-    return did("send_batch", sent=tuple(Sent(id, "k") for id in ids))
+def batch(*ids: str, key: str | None = "k") -> Operation:
+    return did("send_batch", sent=tuple(Sent(id, key) for id in ids))
 
 
 READY = bind("f"), assigned("f", 1)
@@ -270,15 +270,20 @@ def test_messages_of_a_batch_with_one_key_may_have_another_key_between_them() ->
     assert told(found[1]) == (Status.REJECTED, 8)  # REB-3
 
 
-def test_a_batch_is_stored_in_any_order_which_stays() -> None:
+AT_ONCE = send("a")._replace(call=30, ret=44), send("b")._replace(call=31, ret=45)
+EITHER_ORDER = by_flows(*READY, *AT_ONCE, delivered("f", "b", "a"), partitions=1)
+
+
+def test_what_is_sent_at_once_is_stored_in_any_order_which_stays() -> None:
     needs_tlc()
-    found = validate([ANY_ORDER, TOLD_APART, LATER_IN_ORDER, UNSEEN])
+    found = validate([ANY_ORDER, TOLD_APART, LATER_IN_ORDER, UNSEEN, EITHER_ORDER])
 
     assert told(found[0]) == (Status.ACCEPTED, None)
     assert told(found[1]) == (Status.REJECTED, 4)  # REB-3: they were sent one after the other
     assert told(found[2]) == (Status.REJECTED, 8)  # REB-3: they go back to their places
     assert told(found[3]) == (Status.UNKNOWN, None)  # one may have been delivered unseen
     assert "order" in found[3].reason
+    assert told(found[4]) == (Status.ACCEPTED, None)
 
 
 def outage(partition: int, *during: Operation) -> tuple[Operation, ...]:
@@ -386,6 +391,44 @@ def test_where_nothing_can_be_out_of_order_a_hidden_partition_is_chosen() -> Non
     assert [set(parts) for parts in in_order.allowed] == [{1}, {1}]
     assert [set(parts) for parts in reversed.allowed] == [{1, 2}, {1, 2}]
     assert [set(parts) for parts in reversed.likely] == [{1}, {2}]
+
+
+THREE_AT_ONCE = by_flows(
+    *READY, assigned("f", 2), bind("g"), batch("a", "b", "c", key=None), delivered("f", "a", "b", "c"),
+    assigned("f", 1, "unassigned"), assigned("g", 1), assigned("f", 2, "unassigned"), assigned("g", 2),
+    delivered("g", "c", "a", "b"),
+)  # fmt: skip
+
+
+def test_what_was_delivered_in_both_orders_is_guessed_apart() -> None:
+    assert [set(parts) for parts in trace_of(THREE_AT_ONCE).likely] == [{1}, {1}, {2}]
+
+
+NUMBERED = send("a"), send("c"), receive(show("a", 1, lock="x")), receive(show("c", 3, lock="y"))
+GAP = recording(*NUMBERED)
+FILLED = recording(NUMBERED[0], send("b", "other"), *NUMBERED[1:])
+IN_TXN = recording(
+    *NUMBERED[::2], did("begin", txn="t"), did("send", sent=(Sent("b", "other"),), txn="t"),
+    did("complete", "c2", locks=("x",), txn="t"),
+)  # fmt: skip
+
+
+def test_what_is_never_shown_is_first_taken_to_be_out_of_the_way() -> None:
+    filled, in_txn = trace_of(FILLED), trace_of(IN_TXN)
+
+    assert [set(parts) for parts in filled.allowed] == [{1}, {1, 2}, {1}]
+    assert [set(parts) for parts in filled.likely] == [{1}, {2}, {1}]
+    assert [set(parts) for parts in in_txn.likely] == [{1}, {1}]
+
+
+def test_where_it_can_only_be_in_the_way_it_is_found_there() -> None:
+    needs_tlc()
+    found = validate([FILLED, GAP], locate=False)
+
+    assert [one.status for one in found] == [
+        Status.ACCEPTED,
+        Status.REJECTED,
+    ]  # SEQ-4: as nothing else was sent
 
 
 LOST_LINK = over_connections(

@@ -751,16 +751,16 @@ PriorDone(h, n, done) == LET prior == T.steps[h].prior
 Chosen(n, done) == IF n > Len(T.order) THEN { 0 }
                    ELSE { h \in T.window[n] \ done : PriorDone(h, n, done) }
 
-\* Two sends that come to the same in either order: no numbers are shown, or they are of
-\* two keys in two partitions.
+\* Two sends that come to the same in either order: they are in two partitions and, where
+\* numbers are shown, of two keys.
 Swaps(h, g) ==
     LET A == T.steps[h]
         B == T.steps[g]
     IN /\ A.op = "send" /\ B.op = "send"
-       /\ \/ HasFlows
-          \/ /\ ~A.keyless /\ ~B.keyless
-             /\ NoPartition \notin { Place(A.m).part, Place(B.m).part }
-             /\ Place(A.m).part # Place(B.m).part
+       /\ IF HasFlows THEN T.allowed[A.m] \cap T.allowed[B.m] = {}
+          ELSE /\ ~A.keyless /\ ~B.keyless
+               /\ NoPartition \notin { Place(A.m).part, Place(B.m).part }
+               /\ Place(A.m).part # Place(B.m).part
 
 \* Such are taken in the order of their numbers: this one might have come before the step
 \* that is done.

@@ -106,12 +106,13 @@ class _Follower(NamedTuple):
         likely ones first. Of a search in part only acceptance counts."""
         open = dict(traces)
         for width in (*WIDTHS, self.limits.states):
-            guesses = {n: trace.guessed for n, trace in open.items() if trace.likely != trace.allowed}
-            guessed = {
-                n: one for n, one in self._all(guesses, width).items() if one.status is Status.ACCEPTED
+            found = self._all({n: trace.guessed for n, trace in open.items()}, width)
+            again = {
+                n: trace
+                for n, trace in open.items()
+                if trace.likely != trace.allowed and found[n].status is not Status.ACCEPTED
             }
-            rest = {n: trace for n, trace in open.items() if n not in guessed}
-            for n, one in [*guessed.items(), *self._all(rest, width).items()]:
+            for n, one in (found | self._all(again, width)).items():
                 if one.reason != IN_PART:
                     del open[n]
                     yield n, one

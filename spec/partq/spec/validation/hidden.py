@@ -10,7 +10,7 @@ to try every place of every message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .recording import FOREVER, Operation, Recording
@@ -106,27 +106,48 @@ class Hidden:
         group are in one partition."""
         for group in groups:
             if self.contested.isdisjoint(group):
-                free = [p for p in sorted(allowed[group[0]]) if not self._rivals(p, group, allowed)]
+                free = [p for p in sorted(allowed[group[0]]) if not self._clashing(any, p, group, allowed)]
                 allowed |= dict.fromkeys(group, frozenset(free[:1])) if free else {}
 
     def guess(self, groups: Sequence[Sequence[int]], allowed: dict[int, frozenset[int]]) -> None:
-        """Leave one partition to each group that has any: where the fewest may be out of order."""
+        """Leave one partition to each group that has any: where it is out of order with the fewest of those
+        that are there already, and then of those that may be."""
+
+        def trouble(p: int) -> tuple[int, int]:
+            found = [allowed[n] for n in self._clashing(all, p, group, allowed)]
+            return found.count(frozenset({p})), len(found)
+
         for group in groups:
             if allowed[group[0]]:
-                best = min(sorted(allowed[group[0]]), key=lambda p: self._rivals(p, group, allowed))
+                best = min(sorted(allowed[group[0]]), key=trouble)
                 allowed |= dict.fromkeys(group, frozenset({best}))
 
-    def _rivals(self, p: int, group: Sequence[int], allowed: Mapping[int, frozenset[int]]) -> int:
-        """With how many messages those of the group may be out of order in partition p."""
-        others = [n for n, parts in allowed.items() if p in parts and n not in group]
-        return sum(any(self._crosses(p, m, n) or self._crosses(p, n, m) for m in group) for n in others)
+    def _clashing(
+        self,
+        orders: Callable[[Iterable[bool]], bool],
+        p: int,
+        group: Sequence[int],
+        allowed: Mapping[int, frozenset[int]],
+    ) -> list[int]:
+        """The messages with which those of the group may be out of order in partition p, in `any` of the
+        orders in which two may have been stored, or in `all`."""
+        return [
+            n
+            for n, parts in allowed.items()
+            if p in parts
+            and n not in group
+            and any(orders(self._crosses(p, *two) for two in self._orders(m, n)) for m in group)
+        ]
+
+    def _orders(self, m: int, n: int) -> list[tuple[int, int]]:
+        """The orders in which the two may have been stored, the older one first."""
+        both = (m, n), (n, m)
+        return [(a, b) for a, b in both if returned(self.sends[b]) >= self.sends[a].call]
 
     def _crosses(self, p: int, older: int, younger: int) -> bool:
         """Whether the younger one may have been delivered before its turn, were both in partition p. It was
         not if the older one had been handed to the same flow since the partition was ready for that, or was
         settled."""
-        if returned(self.sends[younger]) < self.sends[older].call:
-            return False  # they are the other way round
         return not all(self._in_turn(p, older, delivery) for delivery in self.deliveries[younger])
 
     def _in_turn(self, p: int, older: int, delivery: Delivery) -> bool:

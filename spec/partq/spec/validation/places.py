@@ -8,7 +8,7 @@ with two tags) makes an operation impossible. Which steps an operation becomes i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from .graves import Graves
@@ -201,13 +201,39 @@ class Places:
         for group in groups.values():
             common = frozenset.intersection(*(found[m] for m in group))
             found |= dict.fromkeys(group, common) if common else {}
-        likely = found
         if hidden is not None:
             hidden.settle([*groups.values()], found)
             likely = dict(found)
             hidden.guess([*groups.values()], likely)
+        else:
+            likely = found | self._out_of_the_way(groups.values(), found)
         ms = range(1, len(self.messages) + 1)
         return [found[m] for m in ms], [likely[m] for m in ms]
+
+    def _out_of_the_way(
+        self, groups: Iterable[Sequence[int]], found: Mapping[int, frozenset[int]]
+    ) -> dict[int, frozenset[int]]:
+        """Of messages whose partition nothing shows a likely one: that of what they are activated as, or of
+        what else is in the same transaction, or one that is never named."""
+        held = {shown.lock: shown.id for one in self.recording.operations for shown in one.shown}
+        within: dict[int, str | None] = {}
+        near: dict[str | None, set[int]] = {}
+        for one in self.recording.operations:
+            ids = [message.id for message in one.sent] + [held[lock] for lock in one.locks if lock in held]
+            within |= {self.sent[message.id]: one.txn for message in one.sent}
+            if one.txn is not None and not one.refused:
+                near.setdefault(one.txn, set()).update(
+                    self.part(self.sent[id]) for id in ids if id in self.sent
+                )
+        unnamed = {self.count} - {*self.names.values()}
+        likely: dict[int, frozenset[int]] = {}
+        for group in groups:
+            among = {self.part(self.births[m - 1]) for m in group if self.births[m - 1]}
+            among.update(*(near.get(within.get(m), ()) for m in group))
+            best = found[group[0]] & (among - {0} or unnamed)
+            if len(found[group[0]]) > 1 and best:
+                likely |= dict.fromkeys(group, frozenset({min(best)}))
+        return likely
 
     def _shown_parts(self) -> dict[int, frozenset[int]]:
         everywhere = frozenset(range(1, self.count + 1))
