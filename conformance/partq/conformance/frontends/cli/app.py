@@ -9,14 +9,14 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand
 
-from partq.conformance.frontends.cli import profile, spec, spec_simulate, spec_validate
+from partq.conformance.frontends.cli import profile, spec
 from partq.conformance.frontends.cli.check import check
 from partq.conformance.frontends.cli.compare import compare
 from partq.conformance.frontends.cli.completion import complete, completion
@@ -32,6 +32,8 @@ from partq.conformance.frontends.cli.replay import replay
 from partq.conformance.frontends.cli.report import report
 from partq.conformance.frontends.cli.run import run
 from partq.conformance.frontends.cli.search import search
+from partq.conformance.frontends.cli.spec_simulate import simulate
+from partq.conformance.frontends.cli.spec_validate import validate
 from partq.conformance.frontends.cli.streams import console, let_go_of_output, note, results_apart
 from partq.conformance.frontends.cli.tours import tours
 from partq.conformance.verdict import Exit
@@ -98,31 +100,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_COMMANDS: Final[Mapping[str, Callable[..., None]]] = {
-    "init": init,
-    "run": run,
-    "check": check,
-    "fuzz": fuzz,
-    "search": search,
-    "tours": tours,
-    "mutants": mutants,
-    "compare": compare,
-    "replay": replay,
-    "report": report,
-    "explain": explain,
-    "graph": graph,
-    "list": listing,
-    "completion": completion,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name, cls=_Command, epilog=epilog(_name))(_command)
-for _of_spec in (
-    spec.setup,
-    spec.check,
-    spec.compare,
-    spec_validate.validate,
-    spec_simulate.simulate,
-):
+for _command in (init, run, check, fuzz, search, tours, mutants, compare, replay, report, explain, graph):
+    app.command(cls=_Command, epilog=epilog(_command.__name__))(_command)
+app.command("list", cls=_Command, epilog=epilog("list"))(listing)
+app.command(cls=_Command, epilog=epilog("completion"))(completion)
+for _of_spec in (spec.setup, spec.check, spec.compare, validate, simulate):
     spec.app.command(cls=_Command)(_of_spec)
 for _of_profile in (profile.new, profile.show, profile.check):
     profile.app.command(cls=_Command)(_of_profile)

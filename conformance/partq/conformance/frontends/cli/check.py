@@ -16,21 +16,17 @@ import typer
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     PROFILE_NAMES,
-    Format,
     bar,
-    conclude,
     fail,
     known_profile,
     note,
-    print_json,
     printable,
-    requirements_to_meet,
     say,
 )
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import baseline_of, held
-from partq.conformance.frontends.cli.publishing import Told, new_file, publish
-from partq.conformance.frontends.cli.shown import Detail, show_verdicts
+from partq.conformance.frontends.cli.publishing import new_file
+from partq.conformance.frontends.cli.shown import Detail
 from partq.conformance.history import History
 from partq.conformance.history.codec import HistoryError, read_history, read_stream
 from partq.conformance.history.notation_writer import line
@@ -65,10 +61,10 @@ def check(
     baseline: options.Baseline = None,
     write_baseline: options.NewBaseline = None,
     junit: options.JUnit = None,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
-    wanted = requirements_to_meet(require)
+    wanted = options.requirements_to_meet(require)
     read = read_files(histories, profile)
     known = baseline_of(baseline, write_baseline)
     xml = new_file(junit)
@@ -77,7 +73,7 @@ def check(
         result = api.calls.result_of(tuple(read.items()), strict, wanted, asked, tell)
         searched = {one.name: _judged(one, asked) for one in result.judged} if order else {}
     besides = (*_rejections(result, searched, known is not None), *result.besides)
-    document, matched = held(known, result.broker, result.verdicts, strict, besides, whole=False)
+    answer = held(known, result.broker, result.verdicts, strict, besides, whole=False)
 
     def evidence(under: str, finding: Finding) -> tuple[str, History] | None:
         seen = result.seen(under, finding)
@@ -90,19 +86,15 @@ def check(
     def again(under: str, finding: Finding, file: str) -> str:
         return shlex.join(["partq", "check", file, *(("--profile", profile) if profile else ())])
 
-    told = Told(evidence, again)
-    publish(document, result.verdicts, strict, matched, told, xml)
-    if format is Format.JSON:
-        shown = {**document, **came_about(result.done, result.judging)}
-        print_json({**shown, "exact": searched} if order else shown)
-    else:
-        detail = Detail.of(verbose, whole_catalogue)
-        show_verdicts(result.broker, result.verdicts, detail, evidence, place, matched, besides)
+    def rest() -> None:
         for one in result.judged if order else ():
             _show_judged(one.name, searched[one.name], one.history)
         say(printable(str(result.judging)))
-        conclude(result.verdicts, strict, besides, matched)
-    raise typer.Exit(document["exit"])
+
+    answer.publish(evidence, again, xml)
+    detail, more = Detail(verbose, whole_catalogue), came_about(result.done, result.judging)
+    more |= {"exact": searched} if order else {}
+    answer.end(format, detail, evidence, place, rest, **more)
 
 
 def _rejections(

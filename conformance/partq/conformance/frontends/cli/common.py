@@ -1,5 +1,4 @@
-"""What the commands share: formats, the one way to fail, what verdicts come to, verdicts as JSON. How they
-are shown is `shown`'s business.
+"""What the commands share: formats, the one way to fail and the one to end, brokers and profiles by name.
 
 Everything a broker or file says is printed without markup.
 """
@@ -7,14 +6,13 @@ Everything a broker or file says is printed without markup.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from rich.text import Text
+import typer
 
 from partq.conformance import adapters
 from partq.conformance.adapters import Broker, SimulatedBroker, near_misses, refuse_unwritten
@@ -28,23 +26,9 @@ from partq.conformance.frontends.cli.streams import output as output
 from partq.conformance.frontends.cli.streams import printable as printable
 from partq.conformance.frontends.cli.streams import say as say
 from partq.conformance.history.codec_profiles import named_profile
-from partq.conformance.verdict import (
-    BadRequire,
-    BadShare,
-    Besides,
-    Exit,
-    Focus,
-    Matched,
-    UnknownRule,
-    Verdicts,
-    checked_require,
-    conclusion,
-    rules_named,
-    share_of,
-)
+from partq.conformance.verdict import Exit
 from partq.model.errors import UserError
 from partq.model.profiles import PROFILES, Profile, profile
-from partq.model.requirements import catalogue
 
 PROFILE_NAMES: Final = ", ".join((*PROFILES, "./mine.toml"))
 """For the help of options that take a profile."""
@@ -121,12 +105,13 @@ def print_json(document: Mapping[str, Any]) -> None:
     say(json.dumps(document, indent=1))
 
 
-def share_left_open(word: str) -> Fraction:
-    """The share that ``--open`` names; ends with one line where it is none."""
-    try:
-        return share_of(word)
-    except BadShare as error:
-        fail(f"--open: {error}")
+def end(code: int, format: Format, document: Mapping[str, Any], show: Callable[[], None]) -> NoReturn:
+    """Print the document, or show what there is to say, and end with the exit code."""
+    if format is Format.JSON:
+        print_json(document)
+    else:
+        show()
+    raise typer.Exit(code)
 
 
 CODE_STYLES: Final = {
@@ -134,33 +119,3 @@ CODE_STYLES: Final = {
     Exit.VIOLATED: "bold red",
     Exit.INCONCLUSIVE: "bold yellow",
 }
-
-
-def focus_of(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> Focus:
-    """What ``--rule`` and ``--exclude`` ask about; ends with one line where they name no rule."""
-    try:
-        focus = Focus(rules_named(tuple(rules or ())), rules_named(tuple(exclude or ())))
-    except UnknownRule as error:
-        fail(f"--rule, --exclude: {error}")
-    if not any(map(focus.asks, catalogue())):
-        fail("--exclude leaves no rule of those that --rule names")
-    return focus
-
-
-def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
-    """What ``--require`` asks for; ends with one line where it makes no sense."""
-    try:
-        return checked_require(words or ())
-    except BadRequire as error:
-        fail(f"--require: {error}")
-
-
-def conclude(
-    results: Mapping[str, Verdicts],
-    strict: bool,
-    besides: Sequence[Besides] = (),
-    known: Matched | None = None,
-) -> None:
-    """Print the verdict in words: the last line of a table."""
-    code, text = conclusion(results, strict, besides, known)
-    output().print(Text(printable(text), style=CODE_STYLES[code]), soft_wrap=True)

@@ -17,14 +17,13 @@ from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
     BROKERS,
     CODE_STYLES,
-    Format,
+    end,
     fail,
     failing,
     known_profile,
     note,
     open_broker,
     output,
-    print_json,
     printable,
     profiles_for,
     public_name,
@@ -60,7 +59,7 @@ def compare(
         bool, typer.Option("--all", "-v", help="Also show the rules on which all agree.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Put brokers, profiles or runs side by side, what differs first.
 
@@ -72,15 +71,7 @@ def compare(
     found = compared(_columns(sources, profile, programs, seed, strict), strict)
     if out is not None:
         write_comparison(found, out)
-    if format is Format.JSON:
-        print_json(comparison_to_plain(found))
-    else:
-        _show(found, every)
-        if out is not None:
-            say(printable(f"report {out}"))
-        style = CODE_STYLES[found.code] if found.regressions else "bold"
-        output().print(Text(printable(found.conclusion), style=style), soft_wrap=True)
-    raise typer.Exit(found.code)
+    end(found.code, format, comparison_to_plain(found), lambda: _show(found, every, out))
 
 
 # --- sources ------------------------------------------------------------------------------------------
@@ -135,7 +126,7 @@ def _run(
 # --- output -------------------------------------------------------------------------------------------
 
 
-def _show(found: Comparison, every: bool) -> None:
+def _show(found: Comparison, every: bool, report: Path | None) -> None:
     """Print the columns, what became of the rules of one broker, and the tables of what differs."""
     out = output()
     out.print(tables.columns_table(found))
@@ -158,3 +149,7 @@ def _show(found: Comparison, every: bool) -> None:
     if (rows := found.of(Group.AGREED)) and not every:
         out.print(Text(f"\nAgreed rules: {tables.agreed(rows)} (--all lists them)", style="dim"))
     out.print()
+    if report is not None:
+        say(printable(f"report {report}"))
+    style = CODE_STYLES[found.code] if found.regressions else "bold"
+    out.print(Text(printable(found.conclusion), style=style), soft_wrap=True)

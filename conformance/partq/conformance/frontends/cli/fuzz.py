@@ -26,27 +26,21 @@ from partq.conformance.frontends.cli.campaigns import (
     stored_line,
 )
 from partq.conformance.frontends.cli.common import (
-    Format,
-    conclude,
     fail,
-    focus_of,
     is_live,
     note,
     open_broker,
     output,
-    print_json,
     printable,
     profiles_for,
     public_name,
-    requirements_to_meet,
     say,
-    share_left_open,
 )
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.project import baseline_of, held
-from partq.conformance.frontends.cli.publishing import Told, new_file, publish
-from partq.conformance.frontends.cli.shown import Detail, Evidence, show_verdicts
+from partq.conformance.frontends.cli.publishing import new_file
+from partq.conformance.frontends.cli.shown import Detail, Evidence
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.history import History
 from partq.conformance.verdict import OPEN, Finding, Focus, Verdict, Verdicts, in_words, plural, required
@@ -108,7 +102,7 @@ def fuzz(
     write_baseline: options.NewBaseline = None,
     junit: options.JUnit = None,
     verbose: options.Verbose = False,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     if trace is not None:
@@ -119,40 +113,40 @@ def fuzz(
     if traces is None or out is None:
         fail("a campaign needs --traces and --out; --trace N runs one trace of it")
     check_extra()
-    wanted, profiles = requirements_to_meet(require), profiles_for(broker, profile)
+    wanted, profiles = options.requirements_to_meet(require), profiles_for(broker, profile)
     known, xml = baseline_of(baseline, write_baseline), new_file(junit)
-    focus = focus_of(rule, exclude)
+    focus = options.focus_of(rule, exclude)
     target = open_broker(broker)
     chunk = LIVE_CHUNK if is_live(target) else CHUNK
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact, trace_timeout)
-    share = share_left_open(open)
+    share = options.share_left_open(open)
     how = {"wave": wave, "strict": strict, "share": share, "break_lock": break_lock}
     with done(plan, out, master, resume, **how) as campaign:
         results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}
         shown = public_name(broker)
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]
         known = known and known.of(target)
-        document, matched = held(known, shown, results, strict, besides, whole=not focus)
+        answer = held(known, shown, results, strict, besides, whole=not focus)
         words = options.words_of(
             {"--require": wanted, "--open": None if open == OPEN else open}
             | {"--baseline": known and known.shown, "--rule": rule, "--exclude": exclude}
         )
         undecided = {"count": campaign.totals.open, "first": list(_undecided(campaign, broker))}
-        ended = {name: said for name, said in document.items() if name in ("exit", "conclusion", "baseline")}
+        said = ("exit", "conclusion", "baseline")
+        ended = {name: answer.document[name] for name in said if name in answer.document}
         campaign.conclude({**ended, "options": words, "undecided_traces": undecided})
         examples = _examples(campaign, broker, focus)
-    told = Told(_evidence(examples), partial(_again, shown, out, examples))
-    publish(document, results, strict, matched, told, xml)
-    if format is Format.JSON:
-        print_json({**document, "campaign": _figures(campaign.totals, out, examples, undecided)})
-    else:
-        shrunk = _shrunk(results, examples)
-        show_verdicts(shown, shrunk, Detail(verbose), _evidence(examples), known=matched, besides=besides)
+
+    def rest() -> None:
         _show(campaign, shown, examples, verbose)
         _show_undecided(undecided)
         say(stored_line(out))
-        conclude(results, strict, besides, matched)
-    raise typer.Exit(document["exit"])
+
+    evidence = _evidence(examples)
+    answer.publish(evidence, partial(_again, shown, out, examples), xml)
+    answer.results = _shrunk(results, examples)
+    figures = _figures(campaign.totals, out, examples, undecided)
+    answer.end(format, Detail(verbose), evidence, rest=rest, campaign=figures)
 
 
 Examples = Mapping[tuple[str, str], "StoredExample"]

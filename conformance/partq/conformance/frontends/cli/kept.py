@@ -14,10 +14,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from partq.conformance.frontends.cli.common import conclude, note, open_broker, public_name
+from partq.conformance.frontends.cli.common import note, open_broker, public_name
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
-from partq.conformance.verdict import FILE, Exit, Finding, ambiguities, merge, plural, verdicts_document
+from partq.conformance.frontends.cli.publishing import Answer
+from partq.conformance.frontends.cli.shown import Detail, evidence_in
+from partq.conformance.verdict import FILE, Exit, Finding, ambiguities, merge, plural
 from partq.conformance.workload.program import dumps
 
 with lazily():
@@ -108,14 +109,14 @@ def tell_ended(
         return
     name, number = public_name(broker), plural(sum(map(len, ended.values())), "run")
     verdicts = {profile: merge(run.verdicts for run in runs) for profile, runs in ended.items()}
-    besides = [(Exit.INCONCLUSIVE, f"interrupted after {number}")]
+    answer = Answer(name, verdicts, strict, [(Exit.INCONCLUSIVE, f"interrupted after {number}")])
     if out is not None:  # first: who hears of it may have ended, too
-        _write_verdicts(out, verdicts_document(name, verdicts, strict, besides))
+        _write_verdicts(out, answer.document)
         _write_programs(out, ended)
         note(f"the verdicts of the {number} so far are in {out.shown / FILE}")
     if detail is not None:
-        show_verdicts(name, verdicts, detail, evidence_in(ended))
-        conclude(verdicts, strict, besides)
+        answer.besides = ()  # the conclusion says it
+        answer.show(detail, evidence_in(ended))
 
 
 def _write_programs(out: keeping.Target, ended: Ended) -> None:

@@ -22,7 +22,7 @@ from partq.conformance.frontends.cli.campaigns import (
     shrinking,
     stored_line,
 )
-from partq.conformance.frontends.cli.common import Format, open_broker, output, print_json, say
+from partq.conformance.frontends.cli.common import end, open_broker, output, say
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.table import titled
@@ -66,7 +66,7 @@ def mutants(
     wave: options.Wave = None,
     resume: options.Resume = False,
     break_lock: options.BreakLock = False,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
     check_extra()
@@ -82,12 +82,7 @@ def mutants(
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, f"{json.dumps([row._asdict() for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
-    if format is Format.JSON:
-        print_json(_document(rows, code))
-    else:
-        _show(rows)
-        say(stored_line(out))
-    raise typer.Exit(code)
+    end(code, format, _document(rows, code), lambda: _show(rows, out))
 
 
 def _rows(chosen: Mapping[str, known.Mutant], traces: int, campaign: Campaign) -> list[Kill]:
@@ -146,7 +141,7 @@ def _document(rows: Sequence[Kill], code: int) -> dict[str, Any]:
     }
 
 
-def _show(rows: list[Kill]) -> None:
+def _show(rows: Sequence[Kill], out: str) -> None:
     headings = ("mutant", "breaks", "profile", "traces to kill", "operations", "wrongly reported")
     table = titled("mutants", headings)
     for row in rows:
@@ -157,3 +152,4 @@ def _show(rows: list[Kill]) -> None:
     output().print(table)
     dead, also = sum(row.killed for row in rows), sum(bool(row.wrong) for row in rows)
     say(f"{dead} of {len(rows)} killed by their own rule; {also} reported under another one, too")
+    say(stored_line(out))

@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn
-
-import typer
+from typing import Final, NoReturn
 
 from partq.conformance.adapters import Broker
 from partq.conformance.frontends.campaign.plan import command_of, program_of
 from partq.conformance.frontends.cli.common import (
     Format,
-    conclude,
     fail,
     failing,
     is_live,
     open_broker,
-    print_json,
     printable,
     public_name,
     say,
 )
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.publishing import Answer
+from partq.conformance.frontends.cli.shown import Detail, evidence_in
 from partq.conformance.history import History
 from partq.conformance.history.codec import write_history
-from partq.conformance.verdict import plural, verdicts_document, verdicts_of
+from partq.conformance.verdict import plural, verdicts_of
 from partq.conformance.workload.program import Program, dumps
 
 with lazily():
@@ -89,32 +86,20 @@ def run_trace(
     decided = decision.Decider(decision.Exactness(nodes=NODES, again=AGAIN)).decide(history)
     verdicts = verdicts_of(decided, trace.profile, registry.ALL, history.header.lacks)
     results = {trace.profile: verdicts}
-    document = verdicts_document(public_name(trace.broker), results, strict)
-    if format is Format.JSON:
-        print_json({**document, "trace": _figures(trace, decided)})
-    else:
-        evidence = evidence_in({trace.profile: [suite.Run(name, program, history, verdicts)]})
-        show_verdicts(public_name(trace.broker), results, Detail(verbose), evidence)
-        said = _figures(trace, decided)
+    evidence = evidence_in({trace.profile: [suite.Run(name, program, history, verdicts)]})
+    judged = ", ".join(decided.judged)
+    figures = {"trace": trace.number, "profile": trace.profile, "seed": trace.seed}
+    figures |= {"judged": judged, "why": decided.why, "command": trace.command}
+
+    def rest() -> None:
         done = f"{plural(len(history), 'operation')} of {plural(len(program.steps), 'step')}"
         say(f"{name}, seed {program.seed}: {done}")
-        say(printable(": ".join(filter(None, ("judge", said["judged"], said["why"])))))
+        say(printable(": ".join(filter(None, ("judge", judged, decided.why)))))
         if stored:
             say(printable(f"stored in {stored}"))
-        conclude(results, strict)
-    raise typer.Exit(document["exit"])
 
-
-def _figures(trace: Trace, decided: decision.Decision) -> dict[str, Any]:
-    """What became of the trace, besides its verdicts."""
-    return {
-        "trace": trace.number,
-        "profile": trace.profile,
-        "seed": trace.seed,
-        "judged": ", ".join(decided.judged),
-        "why": decided.why,
-        "command": trace.command,
-    }
+    answer = Answer(public_name(trace.broker), results, strict)
+    answer.end(format, Detail(verbose), evidence, rest=rest, trace=figures)
 
 
 def _stored(out: str | None, program: Program, history: History) -> str:

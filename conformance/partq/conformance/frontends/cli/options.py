@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from partq.conformance.frontends.cli.common import BROKERS, PROFILE_NAMES, Format
+from partq.conformance.frontends.cli.common import BROKERS, PROFILE_NAMES, fail
+from partq.conformance.frontends.cli.common import Format as Format
 from partq.conformance.frontends.cli.listing import Kind, complete_broker, completing
+from partq.conformance.verdict import (
+    BadRequire,
+    BadShare,
+    Focus,
+    UnknownRule,
+    checked_require,
+    rules_named,
+    share_of,
+)
+from partq.model.requirements import catalogue
 
 if TYPE_CHECKING:
     from partq.conformance.evaluation.decision import Exactness
@@ -144,6 +157,36 @@ BreakLock = Annotated[
 
 
 # --- what is made of them -----------------------------------------------------------------------------
+
+
+@contextmanager
+def _given(name: str) -> Iterator[None]:
+    """End with one line where what is given for that option makes no sense."""
+    try:
+        yield
+    except (BadRequire, BadShare, UnknownRule) as error:
+        fail(f"{name}: {error}")
+
+
+def share_left_open(word: str) -> Fraction:
+    """The share that ``--open`` names."""
+    with _given("--open"):
+        return share_of(word)
+
+
+def requirements_to_meet(words: Sequence[str] | None) -> tuple[str, ...]:
+    """What ``--require`` asks for."""
+    with _given("--require"):
+        return checked_require(words or ())
+
+
+def focus_of(rules: Sequence[str] | None, exclude: Sequence[str] | None) -> Focus:
+    """What ``--rule`` and ``--exclude`` ask about; ends with one line where that is nothing."""
+    with _given("--rule, --exclude"):
+        focus = Focus(rules_named(tuple(rules or ())), rules_named(tuple(exclude or ())))
+    if not any(map(focus.asks, catalogue())):
+        fail("--exclude leaves no rule of those that --rule names")
+    return focus
 
 
 def exactness(base: Exactness, share: int | None, nodes: int | None) -> Exactness:

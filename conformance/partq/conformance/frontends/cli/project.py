@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.cli.common import fail, failing, is_live, note, public_name
+from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
 from partq.conformance.verdict import (
     Besides,
@@ -19,8 +20,6 @@ from partq.conformance.verdict import (
     entries_for,
     match,
     match_known,
-    matched_to_plain,
-    verdicts_document,
 )
 
 if TYPE_CHECKING:
@@ -101,12 +100,9 @@ def held(
     results: Mapping[str, Verdicts],
     strict: bool,
     besides: Sequence[Besides],
-    whole: bool = True,
-) -> tuple[dict[str, Any], Matched | None]:
-    """The document of these verdicts, held against the baseline where there is one and the divergences that
-    their profiles name, and what that says. ``whole``: see `match`."""
+    whole: bool,
+) -> Answer:
+    """These verdicts, held against the baseline where there is one and the divergences that their profiles
+    name. ``whole``: see `match`."""
     matched = known.matched(results, whole, strict) if known else match_known(results, None, whole)
-    document = verdicts_document(broker, results, strict, besides, matched)
-    if matched:
-        document["baseline"] = matched_to_plain(matched, str(known.shown) if known else "")
-    return document, matched
+    return Answer(broker, results, strict, besides, matched, known and known.shown)

@@ -1,37 +1,25 @@
-"""Verdicts where continuous integration looks for them: a file of JUnit XML, GitHub Actions. What
-is said there, `junit` and `github` know."""
+"""What a command says of a broker, and where: standard output, a file of JUnit XML, GitHub Actions. What is
+said there, `shown`, `junit` and `github` know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+from rich.text import Text
 
 from partq.conformance.frontends.cli import github
-from partq.conformance.frontends.cli.common import failing
+from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, failing, output, printable
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
-from partq.conformance.frontends.cli.shown import Evidence
-from partq.conformance.verdict import Finding, Matched, Verdicts
+from partq.conformance.frontends.cli.shown import Detail, Evidence, SeenIn, nowhere, show_verdicts
+from partq.conformance.verdict import Besides, Finding, Matched, Verdicts, matched_to_plain, verdicts_document
 
 with lazily():
     from partq.conformance.evaluation import finding_text
-
-
-class Told(NamedTuple):
-    """Findings in lines. ``again``: a profile's finding and its place -> the command that shows it again."""
-
-    evidence: Evidence
-    again: Callable[[str, Finding, str], str]
-
-    def text(self, profile: str, finding: Finding) -> str:
-        """The finding, what shows it, and the command."""
-        seen = self.evidence(profile, finding)
-        if seen is None:
-            return f"{finding.heading}\n{finding.detail}\nexpected: {finding.allowed}"
-        place, history = seen
-        return f"{finding_text.finding_text(finding, history)}\nagain: {self.again(profile, finding, place)}"
 
 
 class NewFile(NamedTuple):
@@ -52,20 +40,77 @@ def new_file(file: Path | None) -> NewFile | None:
     return NewFile(file.absolute(), RuleTimes())
 
 
-def publish(
-    document: Mapping[str, Any],
-    results: Mapping[str, Verdicts],
-    strict: bool,
-    matched: Matched | None,
-    told: Told,
-    xml: NewFile | None,
-) -> None:
-    """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this.
-    ``document``: what the command says of these results. Where no lap was told of, all the time is theirs."""
-    outcomes = rule_outcomes(results, strict, matched, told.text)
-    broker, code, conclusion = document["broker"], document["exit"], document["conclusion"]
-    if xml is not None:
-        if not xml.times.seconds:
-            xml.times.lap(results)
-        xml.path.write_bytes(junit(broker, outcomes, code, conclusion, xml.times))
-    github.publish(broker, outcomes, matched.absent if matched else (), conclusion)
+Again = Callable[[str, Finding, str], str]
+"""A profile's finding and its place -> the command that shows it again."""
+
+
+class Answer:
+    """What a command says of a broker: verdicts by profile, and what else its exit code comes from
+    (``besides``). ``known``: what of it the ``baseline``, or the profiles, know. ``document``: all of it as
+    ``partq.verdicts/1``."""
+
+    def __init__(
+        self,
+        broker: str,
+        results: Mapping[str, Verdicts],
+        strict: bool,
+        besides: Sequence[Besides] = (),
+        known: Matched | None = None,
+        baseline: Path | None = None,
+    ) -> None:
+        self.results, self.strict, self.besides, self.known = results, strict, besides, known
+        self.document = verdicts_document(broker, results, strict, besides, known)
+        if known:
+            self.document["baseline"] = matched_to_plain(known, str(baseline or ""))
+
+    @property
+    def _said(self) -> tuple[str, int, str]:
+        """Of the document the broker, the exit code and the conclusion."""
+        return self.document["broker"], self.document["exit"], self.document["conclusion"]
+
+    def publish(self, evidence: Evidence, again: Again, xml: NewFile | None) -> None:
+        """Write JUnit XML to that file, if there is one, and tell GitHub Actions, if that runs this. Where no
+        lap was told of, all the time is that of these results."""
+
+        def text(profile: str, finding: Finding) -> str:
+            """The finding, what shows it, and the command."""
+            seen = evidence(profile, finding)
+            if seen is None:
+                return f"{finding.heading}\n{finding.detail}\nexpected: {finding.allowed}"
+            place, history = seen
+            return f"{finding_text.finding_text(finding, history)}\nagain: {again(profile, finding, place)}"
+
+        outcomes = rule_outcomes(self.results, self.strict, self.known, text)
+        broker, code, conclusion = self._said
+        if xml is not None:
+            if not xml.times.seconds:
+                xml.times.lap(self.results)
+            xml.path.write_bytes(junit(broker, outcomes, code, conclusion, xml.times))
+        github.publish(broker, outcomes, self.known.absent if self.known else (), conclusion)
+
+    def show(
+        self,
+        detail: Detail,
+        evidence: Evidence,
+        seen_in: SeenIn = nowhere,
+        rest: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Print the verdicts, what ``rest`` prints, and the conclusion."""
+        broker, code, conclusion = self._said
+        show_verdicts(broker, self.results, detail, evidence, seen_in, self.known, self.besides)
+        rest()
+        output().print(Text(printable(conclusion), style=CODE_STYLES[code]), soft_wrap=True)
+
+    def end(
+        self,
+        format: Format,
+        detail: Detail,
+        evidence: Evidence,
+        seen_in: SeenIn = nowhere,
+        rest: Callable[[], None] = lambda: None,
+        **more: Any,
+    ) -> NoReturn:
+        """Print the document with ``more`` fields, or show the verdicts and the rest; end with the exit
+        code."""
+        shown = partial(self.show, detail, evidence, seen_in, rest)
+        end(self.document["exit"], format, {**self.document, **more}, shown)

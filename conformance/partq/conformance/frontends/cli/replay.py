@@ -20,12 +20,12 @@ from partq.conformance.adapters.names import is_built_in
 from partq.conformance.frontends.cli.campaigns import at_hand
 from partq.conformance.frontends.cli.common import (
     Format,
+    end,
     fail,
     failing,
     is_live,
     open_broker,
     output,
-    print_json,
     printable,
     public_name,
     say,
@@ -129,16 +129,15 @@ def replay(
     if code == Exit.CONFORMANT and live and times < rate.needed:
         code, word = Exit.INCONCLUSIVE, UNSEEN
         reason += f": {rate.needed} clean tries are needed to say that it is fixed"
-    if format is Format.JSON:
-        document = verdicts_document(public_name(name), {stored.program.profile: verdicts}, strict=True)
-        print_json({**document, "replay": word, "requirement": rule, "exit": code})
-    else:
-        named = f" {rule}" if rule else ""
-        say(f"{word}{named} on {printable(public_name(name))} ({stored.program.profile}){printable(reason)}")
-        profile = stored.program.profile
+    profile, named = stored.program.profile, f" {rule}" if rule else ""
+
+    def show() -> None:
+        say(f"{word}{named} on {printable(public_name(name))} ({profile}){printable(reason)}")
         asked = {id: v for id, v in verdicts.items() if id in (stored.requirements or verdicts)}
         show_found(output(), {profile: asked}, evidence_in({profile: done}))
-    raise typer.Exit(code)
+
+    document = verdicts_document(public_name(name), {profile: verdicts}, strict=True)
+    end(code, format, {**document, "replay": word, "requirement": rule, "exit": code}, show)
 
 
 def _named_in(file: Path, stored: Replayable) -> str:

@@ -13,22 +13,16 @@ import typer
 
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
-    Format,
-    conclude,
     fail,
     failing,
-    focus_of,
     is_live,
     note,
     open_broker,
     opened_as,
-    print_json,
     printable,
     profiles_for,
     public_name,
-    requirements_to_meet,
     say,
-    share_left_open,
 )
 from partq.conformance.frontends.cli.kept import (
     file_name,
@@ -41,9 +35,9 @@ from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.frontends.cli.project import baseline_of, broker_of, held, settings_for
-from partq.conformance.frontends.cli.publishing import NewFile, Told, new_file, publish
+from partq.conformance.frontends.cli.publishing import NewFile, new_file
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
-from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.shown import Detail, evidence_in
 from partq.conformance.history.codec import write_history
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
@@ -126,7 +120,7 @@ def run(
     ] = False,
     verbose: options.Verbose = False,
     whole_catalogue: options.WholeCatalogue = False,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
@@ -139,10 +133,10 @@ def run(
     chosen = programs_in([*(program or ()), *([TRACES] if traces else ())])
     only = bool(case or chosen)
     word = _given(open, settings.open, OPEN)
-    share = share_left_open(word)
-    focus = focus_of(rule, exclude)
+    share = options.share_left_open(word)
+    focus = options.focus_of(rule, exclude)
     whole = not only and not focus
-    wanted_rules = requirements_to_meet(require or (settings.require if whole else ()))
+    wanted_rules = options.requirements_to_meet(require or (settings.require if whole else ()))
     programs = _given(programs, 0 if only else settings.programs, None)
     cases = _cases(case) if case or not chosen else ()
     wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes)
@@ -156,8 +150,8 @@ def run(
     xml = new_file(junit)
     results: dict[str, suite.SuiteResult] = {}
     folder = None if out is None else keeping.Target.of(out)
-    detail = Detail.of(verbose, whole_catalogue)
-    seen = None if format is Format.JSON else detail
+    detail = Detail(verbose, whole_catalogue)
+    seen = None if format is options.Format.JSON else detail
     with kept_if_interrupted(partial(tell_ended, broker, folder, strict, seen)) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
@@ -169,8 +163,8 @@ def run(
     besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(open_broker(broker))
-    document, matched = held(known, public_name(broker), verdicts, strict, besides, whole)
-    document |= _came_about(results)
+    answer = held(known, public_name(broker), verdicts, strict, besides, whole)
+    answer.document |= _came_about(results)
     words = options.words_of(
         {"--profile": profile, "--case": case, "--program": program, "--traces": traces}
         | {"--require": wanted_rules, "--programs": programs, "--seed": seed, "--jobs": jobs}
@@ -180,21 +174,18 @@ def run(
     )
     stored: list[keeping.StoredFile] = []
     if folder is not None:
-        stored = store(folder, broker, {**document, "options": words, "made": begun}, results, shrink_seconds)
-    evidence = evidence_in({name: result.kept for name, result in results.items()})
-    told = Told(evidence, partial(_again, public_name(broker), stored, words))
-    publish(document, verdicts, strict, matched, told, xml)
-    if format is Format.JSON:
-        kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
-        print_json({**document, **kept})
-    else:
-        place = partial(_place, results)
-        show_verdicts(public_name(broker), verdicts, detail, evidence, place, matched, besides)
+        document = {**answer.document, "options": words, "made": begun}
+        stored = store(folder, broker, document, results, shrink_seconds)
+    kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
+
+    def rest() -> None:
         for line in summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         say(str(added(result.judging for result in results.values())))
-        conclude(verdicts, strict, besides, matched)
-    raise typer.Exit(document["exit"])
+
+    evidence = evidence_in({name: result.kept for name, result in results.items()})
+    answer.publish(evidence, partial(_again, public_name(broker), stored, words), xml)
+    answer.end(format, detail, evidence, partial(_place, results), rest, **kept)
 
 
 def _again(

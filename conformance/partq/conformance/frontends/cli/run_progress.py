@@ -43,43 +43,28 @@ def progress(profile: str, numbers: Mapping[str, int], live: bool) -> Iterator[C
     """A bar on standard error, gone when all is done; where that is no terminal, a line now and then, of a
     live broker, which takes its time, a line for each run. The first run that violates something is always
     told, of a live broker every one."""
-    lines = _Lines(profile, numbers, live)
+    total = sum(numbers.values())
+    intro = f"{profile}: {', '.join(f'{kind}: {number}' for kind, number in numbers.items())}"
+    every, last, ended, violated = 0.0 if live else OFTEN, monotonic(), 0, False
     with bar() as shown:
-        task = shown.add_task(profile, total=lines.total)
+        task = shown.add_task(profile, total=total)
 
         def advance(done: suite.Run) -> None:
+            nonlocal intro, last, ended, violated
             shown.update(task, advance=1, description=f"{profile}: {done.name}")
-            for text in lines.of(done, monotonic()):
-                note(text)
+            ended += 1
+            code, why = outcome(done.verdicts, done.verdicts)
+            wrong = f": {why}" if code == Exit.VIOLATED else ""
+            tell = bool(wrong) and (live or not violated)
+            violated |= bool(wrong)
+            now, terminal = monotonic(), console.is_terminal
+            due = not terminal and now - last >= every
+            if intro and (due or (tell and not terminal)):
+                note(intro)
+                intro = ""
+            if due or tell:
+                last = now
+                first = "" if live or not tell else "first violation: "
+                note(f"{profile}: {first}{done.name} ({ended} of {total}){wrong if tell else ''}")
 
         yield advance
-
-
-class _Lines:
-    """What is said of a suite's runs while they end. ``numbers``: how many of each kind there will be."""
-
-    def __init__(self, profile: str, numbers: Mapping[str, int], live: bool) -> None:
-        self.profile = profile
-        self.total = sum(numbers.values())
-        self.intro = f"{profile}: {', '.join(f'{kind}: {number}' for kind, number in numbers.items())}"
-        self.every = 0.0 if live else OFTEN
-        self.live = live
-        self.last = monotonic()
-        self.ended = 0
-        self.violated = False
-
-    def of(self, done: suite.Run, now: float) -> Iterator[str]:
-        """The lines that are due now that this run has ended."""
-        self.ended += 1
-        code, why = outcome(done.verdicts, done.verdicts)
-        wrong = f": {why}" if code == Exit.VIOLATED else ""
-        tell = bool(wrong) and (self.live or not self.violated)
-        self.violated |= bool(wrong)
-        due = not console.is_terminal and now - self.last >= self.every
-        if (due or (tell and not console.is_terminal)) and self.intro:
-            yield self.intro
-            self.intro = ""
-        if due or tell:
-            self.last = now
-            first = "" if self.live or not tell else "first violation: "
-            yield f"{self.profile}: {first}{done.name} ({self.ended} of {self.total}){wrong if tell else ''}"

@@ -14,11 +14,11 @@ import typer
 
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
-    Format,
     bar,
     console,
+    created,
     fail,
-    focus_of,
+    failing,
     is_live,
     note,
     open_broker,
@@ -71,7 +71,7 @@ def search(
     exclude: options.Exclude = None,
     baseline: options.Baseline = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Search for the smallest program that a broker answers wrongly, on simulated brokers by Hypothesis, on
     live ones by seeded programs.
@@ -79,13 +79,13 @@ def search(
     Where nothing is found, and the time was over before all programs were run, the exit code is 3."""
     names = _modelled(profiles_for(broker, profile), asked=profile is not None)
     _check(out)
-    past = _Past(focus_of(rule, exclude), baseline_of(baseline, None))
+    past = _Past(options.focus_of(rule, exclude), baseline_of(baseline, None))
     target = None if out is None else keeping.Target.of(out)
     seen: dict[str, search_state.SearchState] = {}
     try:
         for name in names:
             seen[name] = _searched(broker, name, examples, length, seed, seconds, past)
-            if format is Format.TABLE:
+            if format is options.Format.TABLE:
                 say(printable(_nothing(name, seen[name])))
     except search_state.NotConformant as found:
         _conclude(broker, seen, found, target, format)
@@ -124,7 +124,7 @@ def _conclude(
     seen: Mapping[str, search_state.SearchState],
     found: search_state.NotConformant | None,
     out: keeping.Target | None,
-    format: Format,
+    format: options.Format,
 ) -> NoReturn:
     """Print what was found, or the document of all, and end with the exit code."""
     verdicts = {name: state.verdicts for name, state in seen.items()}
@@ -139,10 +139,10 @@ def _conclude(
         steps = len(found.program.steps)
         besides.append((Exit.VIOLATED, f"a program of {plural(steps, 'step')} shows it"))
     document = verdicts_document(public_name(broker), verdicts, strict=False, besides=besides)
-    if found is not None and format is Format.TABLE:
+    if found is not None and format is options.Format.TABLE:
         say(printable(f"{found.program.profile}: {found.story}"))
         say(printable(_kept(found, broker, out)))
-    if format is Format.JSON:
+    if format is options.Format.JSON:
         searched = {
             name: {"programs": state.programs, "time is up": state.over} for name, state in seen.items()
         }
@@ -177,13 +177,10 @@ def _check(out: Path | None) -> None:
     """End with one line unless the file can be made."""
     if out is None:
         return
-    try:
-        out.touch(exist_ok=False)
+    with failing(out):
+        if not created(out, ""):
+            fail(f"{out} exists: give another file")
         out.unlink()
-    except FileExistsError:
-        fail(f"{out} exists: give another file")
-    except OSError as error:
-        fail(f"{out}: {error.strerror}")
 
 
 def _searched(

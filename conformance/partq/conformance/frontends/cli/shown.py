@@ -38,15 +38,10 @@ REASON: Final = 240
 
 
 class Detail(NamedTuple):
-    """How much is shown besides what is wrong: a ``table``, with the ``whole_catalogue`` or what applies."""
+    """How much is shown besides what is wrong: a table of what applies, or of the ``whole_catalogue``."""
 
-    table: bool = False
+    verbose: bool = False
     whole_catalogue: bool = False
-
-    @classmethod
-    def of(cls, verbose: bool, whole_catalogue: bool) -> Detail:
-        """What the options ask for."""
-        return cls(verbose or whole_catalogue, whole_catalogue)
 
 
 Evidence = Callable[[str, Finding], tuple[str, History] | None]
@@ -54,6 +49,11 @@ Evidence = Callable[[str, Finding], tuple[str, History] | None]
 
 SeenIn = Callable[[str, tuple[str, ...]], str]
 """Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
+
+
+def nowhere(profile: str, candidates: tuple[str, ...]) -> str:
+    """Where nothing is known of where it is."""
+    return ""
 
 
 def evidence_in(runs: Mapping[str, Sequence[suite.Run]]) -> Evidence:
@@ -85,10 +85,10 @@ def show_verdicts(
     broker: str,
     results: Mapping[str, Verdicts],
     detail: Detail,
-    evidence: Evidence = lambda profile, finding: None,
-    seen_in: SeenIn = lambda profile, candidates: "",
-    known: Matched | None = None,
-    besides: Sequence[Besides] = (),
+    evidence: Evidence,
+    seen_in: SeenIn,
+    known: Matched | None,
+    besides: Sequence[Besides],
 ) -> None:
     """Print why the verdicts mean little, if they do (``besides``), what was found, by profile, what is
     undecided, the table if it is asked for, and how many rules ended how. Of what is ``known`` it is told
@@ -99,7 +99,7 @@ def show_verdicts(
             out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
     out.print(Text(f"What {printable(broker)} showed:", style="bold"))
     numbers = show_found(out, results, evidence, seen_in, known)
-    if detail.table:
+    if any(detail):
         _show_table(out, results, detail.whole_catalogue, numbers)
     else:
         _show_open(out, results, known)
@@ -114,7 +114,7 @@ def show_found(
     out: Console,
     results: Mapping[str, Verdicts],
     evidence: Evidence = lambda profile, finding: None,
-    seen_in: SeenIn = lambda profile, candidates: "",
+    seen_in: SeenIn = nowhere,
     known: Matched | None = None,
 ) -> Numbers:
     """Print what was found, numbered, and which rules one of which is violated; within a profile what is

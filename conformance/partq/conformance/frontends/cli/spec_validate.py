@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from partq.conformance.frontends.cli.check import read_files
-from partq.conformance.frontends.cli.common import Format, failing, note, output, print_json, printable
+from partq.conformance.frontends.cli.common import Format, end, failing, note, output, printable
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.table import titled
@@ -67,11 +67,8 @@ def validate(
     done.sort(key=lambda one: (order.index(one.file), one.entity))
     if out is not None:
         _store(out, [one for one in done if str(one.found.status) == "rejected"], read)
-    if format is Format.JSON:
-        print_json({"histories": [_plain(one, read[one.file]) for one in done]})
-    else:
-        _show(done, read)
-    raise typer.Exit(_code(done))
+    document = {"histories": [_plain(one, read[one.file]) for one in done]}
+    end(_code(done), format, document, lambda: _show(done, read))
 
 
 def _code(done: Sequence[Followed]) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,21 +15,19 @@ import typer
 from partq.conformance.adapters import Broker
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import (
-    Format,
-    conclude,
     fail,
     failing,
     note,
     opened_as,
     output,
-    print_json,
     profiles_for,
     public_name,
 )
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.shown import Detail, evidence_in, show_verdicts
+from partq.conformance.frontends.cli.publishing import Answer
+from partq.conformance.frontends.cli.shown import Detail, evidence_in
 from partq.conformance.frontends.cli.table import titled
-from partq.conformance.verdict import Verdicts, merge, plural, verdicts_document
+from partq.conformance.verdict import Verdicts, merge, plural
 from partq.conformance.workload.program import Program, dumps
 
 with lazily():
@@ -50,7 +49,7 @@ def tours(
     out: Annotated[Path | None, typer.Option(help="New folder for the programs, for partq replay.")] = None,
     verbose: options.Verbose = False,
     whole_catalogue: options.WholeCatalogue = False,
-    format: options.Output = Format.TABLE,
+    format: options.Output = options.Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}
@@ -63,16 +62,9 @@ def tours(
             results[name].run(opened_as(broker, name), survey, rounds)
     verdicts = {name: result.verdicts for name, result in results.items()}
     visited = {name: result.visited() for name, result in results.items()}
-    document = verdicts_document(public_name(broker), verdicts, strict)
-    if format is Format.JSON:
-        print_json({**document, "visited": visited})
-    else:
-        detail = Detail.of(verbose, whole_catalogue)
-        evidence = evidence_in({name: result.kept for name, result in results.items()})
-        show_verdicts(public_name(broker), verdicts, detail, evidence)
-        _show(visited)
-        conclude(verdicts, strict)
-    raise typer.Exit(document["exit"])
+    evidence = evidence_in({name: result.kept for name, result in results.items()})
+    answer, detail = Answer(public_name(broker), verdicts, strict), Detail(verbose, whole_catalogue)
+    answer.end(format, detail, evidence, rest=partial(_show, visited), visited=visited)
 
 
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[walks.Survey, ...]:
