@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich import progress
 
-from partq.conformance.frontends.cli.common import bar, console, fail, note, printable
+from partq.conformance.frontends.cli.common import fail
+from partq.conformance.frontends.cli.streams import bar, console, note, printable
 from partq.conformance.verdict import plural
 
 if TYPE_CHECKING:

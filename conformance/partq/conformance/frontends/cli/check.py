@@ -14,19 +14,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import (
-    PROFILE_NAMES,
-    bar,
-    fail,
-    known_profile,
-    note,
-    printable,
-    say,
-)
+from partq.conformance.frontends.cli.common import PROFILE_NAMES, fail, known_profile
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import baseline_of, held
 from partq.conformance.frontends.cli.publishing import new_file
 from partq.conformance.frontends.cli.shown import Detail
+from partq.conformance.frontends.cli.streams import bar, note, printable, say
 from partq.conformance.history import History
 from partq.conformance.history.codec import HistoryError, read_history, read_stream
 from partq.conformance.history.notation_writer import line
@@ -53,8 +46,7 @@ def check(
     verbose: options.Verbose = False,
     whole_catalogue: options.WholeCatalogue = False,
     order: Annotated[
-        bool,
-        typer.Option("--order", help="Also show the order in which the model explains the history."),
+        bool, typer.Option("--order", help="Also show the order in which the model explains the history.")
     ] = False,
     exact: options.Exact = None,
     exact_nodes: options.ExactNodes = None,

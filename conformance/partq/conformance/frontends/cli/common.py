@@ -15,16 +15,9 @@ from typing import Any, Final, NoReturn
 import typer
 
 from partq.conformance import adapters
-from partq.conformance.adapters import Broker, SimulatedBroker, near_misses, refuse_unwritten
-from partq.conformance.adapters import open_broker as open_broker
-from partq.conformance.adapters.names import BROKERS as BROKERS
-from partq.conformance.adapters.names import public_name as public_name
-from partq.conformance.frontends.cli.streams import bar as bar
-from partq.conformance.frontends.cli.streams import console as console
-from partq.conformance.frontends.cli.streams import note as note
-from partq.conformance.frontends.cli.streams import output as output
-from partq.conformance.frontends.cli.streams import printable as printable
-from partq.conformance.frontends.cli.streams import say as say
+from partq.conformance.adapters import Broker, SimulatedBroker, near_misses, open_broker, refuse_unwritten
+from partq.conformance.adapters.names import public_name
+from partq.conformance.frontends.cli.streams import note, say
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import Exit
 from partq.model.errors import UserError
@@ -72,7 +65,7 @@ def profiles_for(broker: str, asked: Sequence[str] | None) -> tuple[str, ...]:
 
     Raises `UserError` where one asked for is no profile, or none that the reference broker is written after.
     """
-    names = tuple(dict.fromkeys(known_profile(word).name for word in asked or ()))
+    names = tuple(dict.fromkeys(named_profile(word) for word in asked or ()))
     target = open_broker(broker)
     for text in near_misses(target):  # what a broker lacks makes rules not applicable, silently
         note(f"partq: warning: {text}")

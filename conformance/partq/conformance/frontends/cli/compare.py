@@ -10,29 +10,17 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from partq.conformance.adapters import UnknownBroker
-from partq.conformance.adapters.names import is_built_in
+from partq.conformance.adapters import UnknownBroker, open_broker
+from partq.conformance.adapters.names import BROKERS, is_built_in, public_name
 from partq.conformance.frontends.cli import comparison_table as tables
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    CODE_STYLES,
-    end,
-    fail,
-    failing,
-    known_profile,
-    note,
-    open_broker,
-    output,
-    printable,
-    profiles_for,
-    public_name,
-    say,
-)
+from partq.conformance.frontends.cli.common import CODE_STYLES, end, fail, failing, profiles_for
 from partq.conformance.frontends.cli.listing import complete_broker
 from partq.conformance.frontends.cli.report import write_comparison
 from partq.conformance.frontends.cli.run import verdicts_by_run
 from partq.conformance.frontends.cli.stored import columns_in, columns_of
+from partq.conformance.frontends.cli.streams import note, output, printable, say
+from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import Column, Comparison, Group, comparison_to_plain
 from partq.conformance.verdict import compare as compared
 
@@ -110,7 +98,7 @@ def _is_stored(source: str) -> bool:
 def _stored(source: str, asked: Sequence[str] | None) -> tuple[Column, ...]:
     with failing(source, inside=True):
         columns = columns_in(Path(source))
-    names = [known_profile(word).name for word in asked or ()]
+    names = [named_profile(word) for word in asked or ()]
     found = tuple(column for column in columns if not names or column.profile in names)
     return found or fail(f"{source} has no verdicts under {', '.join(asked or ())}")
 

@@ -10,7 +10,7 @@ import typer
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
 
-from partq.conformance.frontends.cli.common import say
+from partq.conformance.frontends.cli.streams import say
 
 ASKED: Final = "_PARTQ_COMPLETE"
 """The variable by which a shell's script asks what completes a word."""

@@ -15,9 +15,10 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import fail, output
+from partq.conformance.frontends.cli.common import fail
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.streams import output
 from partq.conformance.history.codec_fields import did_you_mean
 from partq.model import departures
 from partq.model.profiles import PROFILES, grounds_of

@@ -12,35 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from partq.conformance.adapters import Unreachable
+from partq.conformance.adapters import Unreachable, open_broker
+from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
-from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.campaigns import (
-    DEFAULT_MASTER,
-    EXACT,
-    TRACE_TIMEOUT,
-    check_extra,
-    done,
-    rate_in_words,
-    shrinking,
-    stored_line,
-)
-from partq.conformance.frontends.cli.common import (
-    fail,
-    is_live,
-    note,
-    open_broker,
-    output,
-    printable,
-    profiles_for,
-    public_name,
-    say,
-)
+from partq.conformance.frontends.cli import campaigns, options
+from partq.conformance.frontends.cli.common import fail, is_live, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.project import baseline_of, held
 from partq.conformance.frontends.cli.publishing import new_file
 from partq.conformance.frontends.cli.shown import Detail, Evidence
+from partq.conformance.frontends.cli.streams import note, output, printable, say
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.history import History
 from partq.conformance.verdict import OPEN, Finding, Focus, Verdict, Verdicts, in_words, plural, required
@@ -79,9 +61,9 @@ def fuzz(
     profile: options.Profiles = None,
     master: Annotated[
         str, typer.Option(help="Spark master, e.g. local[2] or spark://host:7077.")
-    ] = DEFAULT_MASTER,
+    ] = campaigns.DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, max=100_000, help=options.LENGTH_HELP)] = None,
-    exact: options.TraceExact = EXACT,
+    exact: options.TraceExact = campaigns.EXACT,
     wave: options.Wave = None,
     trace_timeout: Annotated[
         float,
@@ -90,7 +72,7 @@ def fuzz(
             help="Seconds that a simulated broker may take for a trace: one that takes longer ends the "
             "command; with 0 none does.",
         ),
-    ] = TRACE_TIMEOUT,
+    ] = campaigns.TRACE_TIMEOUT,
     resume: options.Resume = False,
     break_lock: options.BreakLock = False,
     strict: options.Strict = False,
@@ -112,7 +94,7 @@ def fuzz(
         run_trace(one, out, strict, verbose, format, trace_timeout)
     if traces is None or out is None:
         fail("a campaign needs --traces and --out; --trace N runs one trace of it")
-    check_extra()
+    campaigns.check_extra()
     wanted, profiles = options.requirements_to_meet(require), profiles_for(broker, profile)
     known, xml = baseline_of(baseline, write_baseline), new_file(junit)
     focus = options.focus_of(rule, exclude)
@@ -121,7 +103,7 @@ def fuzz(
     plan = Plan(even(broker, profiles, traces, chunk), seed, length, exact, trace_timeout)
     share = options.share_left_open(open)
     how = {"wave": wave, "strict": strict, "share": share, "break_lock": break_lock}
-    with done(plan, out, master, resume, **how) as campaign:
+    with campaigns.done(plan, out, master, resume, **how) as campaign:
         results = {profile: focus.of(result) for (_, profile), result in campaign.totals.results.items()}
         shown = public_name(broker)
         besides = [*campaign.totals.besides, *required(results, strict, wanted)]
@@ -140,7 +122,7 @@ def fuzz(
     def rest() -> None:
         _show(campaign, shown, examples, verbose)
         _show_undecided(undecided)
-        say(stored_line(out))
+        say(campaigns.stored_line(out))
 
     evidence = _evidence(examples)
     answer.publish(evidence, partial(_again, shown, out, examples), xml)
@@ -159,7 +141,7 @@ def _examples(campaign: Campaign, broker: str, focus: Focus) -> Examples:
 
     examples: list[StoredExample] = []
     try:
-        with shrinking() as announce:
+        with campaigns.shrinking() as announce:
             kept = [row for row in campaign.totals.kept if focus.asks(row["requirement"])]
             write_examples(kept, broker, campaign.folder, announce, shrinker.BUDGET, examples.append)
     except Unreachable as error:
@@ -196,7 +178,7 @@ def _show(campaign: Campaign, broker: str, examples: Examples, verbose: bool) ->
     """Print a campaign's figures, and where its files are."""
     totals = campaign.totals
     did = f"{plural(totals.operations, 'operation')}, {plural(totals.violations, 'violation')}"
-    rate = f", {rate_in_words(campaign.state.rate)} traces/s" if campaign.state.rate else ""
+    rate = f", {campaigns.rate_in_words(campaign.state.rate)} traces/s" if campaign.state.rate else ""
     _show_combinations(_combinations(totals.combinations), table=verbose)
     _show_meetings(totals.counts["met"], {profile for _, profile in totals.results}, table=verbose)
     say(f"{plural(totals.traces, 'trace')}, {did}{rate}")

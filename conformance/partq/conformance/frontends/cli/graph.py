@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from partq.conformance.frontends.cli.common import fail, failing, say
+from partq.conformance.frontends.cli.common import fail, failing
 from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.frontends.cli.streams import say
 
 with lazily():
     from partq.model import charts

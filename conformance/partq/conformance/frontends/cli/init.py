@@ -13,8 +13,9 @@ from typing import Annotated, Final
 import typer
 
 from partq.conformance.frontends import settings
-from partq.conformance.frontends.cli.common import created, fail, failing, known_profile, printable, say
+from partq.conformance.frontends.cli.common import created, fail, failing, known_profile
 from partq.conformance.frontends.cli.profile import LIKE, begun, profile_name
+from partq.conformance.frontends.cli.streams import printable, say
 from partq.conformance.history.codec_profiles import SUFFIX
 
 STARTER: Final = resources.files("partq.conformance.frontends.cli") / "starter"

@@ -10,19 +10,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from partq.conformance.adapters.names import BUILT_IN, MUTANT
-from partq.conformance.frontends.cli.common import (
-    BROKERS,
-    Format,
-    fail,
-    known_profile,
-    opened_as,
-    output,
-    print_json,
-    profiles_for,
-    say,
-)
+from partq.conformance.adapters.names import BROKERS, BUILT_IN, MUTANT
+from partq.conformance.frontends.cli.common import Format, fail, opened_as, print_json, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.frontends.cli.streams import output, say
+from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import not_applicable, plural
 from partq.model.profiles import PROFILES, requirements_of
 from partq.model.profiles import profile as profile_named
@@ -118,15 +110,13 @@ def listing(
         list[str] | None, typer.Argument(metavar="[WORD]...", help="Only those that have all these words.")
     ] = None,
     rule: Annotated[
-        list[str] | None,
-        typer.Option(help="Only what is about this rule, or group; may be repeated."),
+        list[str] | None, typer.Option(help="Only what is about this rule, or group; may be repeated.")
     ] = None,
     profile: Annotated[
         list[str] | None, typer.Option(help="Only what is for this profile; may be repeated.")
     ] = None,
     broker: Annotated[
-        str | None,
-        typer.Option(help=f"Of rules: which apply to this broker, and why not: {BROKERS}."),
+        str | None, typer.Option(help=f"Of rules: which apply to this broker, and why not: {BROKERS}.")
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.TABLE,
 ) -> None:
@@ -134,7 +124,7 @@ def listing(
     if broker is not None and kind is not Kind.RULES:
         fail(f"--broker is about rules: partq list rules --broker {broker}")
     exempt = {} if broker is None else exempt_for(broker, profile)
-    families = {known_profile(word).name for word in profile or ()} or set(exempt)
+    families = {named_profile(word) for word in profile or ()} or set(exempt)
     asked = {one.upper() for one in rule or ()}
     found = [
         entry

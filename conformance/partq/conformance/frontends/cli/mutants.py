@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from partq.conformance.adapters import open_broker
 from partq.conformance.frontends.campaign.plan import Lane, Plan
-from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.campaigns import (
-    DEFAULT_MASTER,
-    TRACE_TIMEOUT,
-    check_extra,
-    done,
-    shrinking,
-    stored_line,
-)
-from partq.conformance.frontends.cli.common import end, open_broker, output, say
+from partq.conformance.frontends.cli import campaigns, options
+from partq.conformance.frontends.cli.common import end
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
+from partq.conformance.frontends.cli.streams import output, say
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import SCHEMA, Exit, Kill, ambiguities, kill_verdicts, plain
 
@@ -60,7 +54,7 @@ def mutants(
             autocompletion=completing(Kind.MUTANTS),
         ),
     ] = None,
-    master: Annotated[str, typer.Option(help="Spark master.")] = DEFAULT_MASTER,
+    master: Annotated[str, typer.Option(help="Spark master.")] = campaigns.DEFAULT_MASTER,
     length: Annotated[int | None, typer.Option(min=1, help=options.LENGTH_HELP)] = None,
     exact: options.TraceExact = EVERY,
     wave: options.Wave = None,
@@ -69,7 +63,7 @@ def mutants(
     format: options.Output = options.Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
-    check_extra()
+    campaigns.check_extra()
     for name in only or ():
         open_broker(f"mutant:{name}")
     chosen = {name: mutant for name, mutant in known.MUTANTS.items() if not only or name in only}
@@ -77,8 +71,8 @@ def mutants(
         Lane(f"mutant:{name}", mutant.profile, traces, mutant.breaks, CHUNK)
         for name, mutant in chosen.items()
     )
-    plan = Plan(lanes, seed, length, exact, TRACE_TIMEOUT)
-    with done(plan, out, master, resume, wave=wave, break_lock=break_lock) as campaign:
+    plan = Plan(lanes, seed, length, exact, campaigns.TRACE_TIMEOUT)
+    with campaigns.done(plan, out, master, resume, wave=wave, break_lock=break_lock) as campaign:
         rows = _rows(chosen, traces, campaign)
         campaign.folder.write(MATRIX, f"{json.dumps([row._asdict() for row in rows], indent=1)}\n")
     code = Exit.CONFORMANT if all(row.killed for row in rows) else Exit.VIOLATED
@@ -87,7 +81,7 @@ def mutants(
 
 def _rows(chosen: Mapping[str, known.Mutant], traces: int, campaign: Campaign) -> list[Kill]:
     rows = []
-    with shrinking() as announce:
+    with campaigns.shrinking() as announce:
         for n, (name, mutant) in enumerate(chosen.items()):
             announce(n + 1, len(chosen), name)
             rows.append(_row(name, mutant, traces * n, campaign))
@@ -152,4 +146,4 @@ def _show(rows: Sequence[Kill], out: str) -> None:
     output().print(table)
     dead, also = sum(row.killed for row in rows), sum(bool(row.wrong) for row in rows)
     say(f"{dead} of {len(rows)} killed by their own rule; {also} reported under another one, too")
-    say(stored_line(out))
+    say(campaigns.stored_line(out))

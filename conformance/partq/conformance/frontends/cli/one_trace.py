@@ -7,21 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from partq.conformance.adapters import Broker
+from partq.conformance.adapters import Broker, open_broker
+from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends.campaign.plan import command_of, program_of
-from partq.conformance.frontends.cli.common import (
-    Format,
-    fail,
-    failing,
-    is_live,
-    open_broker,
-    printable,
-    public_name,
-    say,
-)
+from partq.conformance.frontends.cli.common import Format, fail, failing, is_live
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
+from partq.conformance.frontends.cli.streams import printable, say
 from partq.conformance.history import History
 from partq.conformance.history.codec import write_history
 from partq.conformance.verdict import plural, verdicts_of

@@ -10,20 +10,11 @@ from typing import Annotated, Final
 
 import typer
 
-from partq.conformance.frontends.cli.common import (
-    Format,
-    created,
-    fail,
-    failing,
-    known_profile,
-    output,
-    print_json,
-    printable,
-    say,
-)
+from partq.conformance.frontends.cli.common import Format, created, fail, failing, known_profile, print_json
 from partq.conformance.frontends.cli.examples import epilog
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.streams import output, printable, say
 from partq.conformance.frontends.profile_text import TODO, written
 from partq.conformance.history.codec_profiles import SUFFIX
 from partq.conformance.verdict import plural

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends import baseline_file
-from partq.conformance.frontends.cli.common import fail, failing, is_live, note, public_name
+from partq.conformance.frontends.cli.common import fail, failing, is_live
 from partq.conformance.frontends.cli.publishing import Answer
+from partq.conformance.frontends.cli.streams import note
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
 from partq.conformance.verdict import (
     Besides,

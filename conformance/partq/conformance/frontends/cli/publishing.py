@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, NoReturn
 from rich.text import Text
 
 from partq.conformance.frontends.cli import github
-from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, failing, output, printable
+from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, failing
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import Detail, Evidence, SeenIn, nowhere, show_verdicts
+from partq.conformance.frontends.cli.streams import output, printable
 from partq.conformance.verdict import Besides, Finding, Matched, Verdicts, matched_to_plain, verdicts_document
 
 with lazily():

@@ -16,23 +16,14 @@ from typing import Annotated, Final
 
 import typer
 
-from partq.conformance.adapters.names import is_built_in
+from partq.conformance.adapters import open_broker
+from partq.conformance.adapters.names import is_built_in, public_name
 from partq.conformance.frontends.cli.campaigns import at_hand
-from partq.conformance.frontends.cli.common import (
-    Format,
-    end,
-    fail,
-    failing,
-    is_live,
-    open_broker,
-    output,
-    printable,
-    public_name,
-    say,
-)
+from partq.conformance.frontends.cli.common import Format, end, fail, failing, is_live
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
 from partq.conformance.frontends.cli.shown import evidence_in, show_found
+from partq.conformance.frontends.cli.streams import output, printable, say
 from partq.conformance.verdict import (
     ASSUMED,
     MISS,
@@ -90,8 +81,7 @@ def replay(
         Path, typer.Argument(help="A counterexample, or a program; of a campaign elsewhere, its URI.")
     ],
     broker: Annotated[
-        str | None,
-        typer.Option(help="The broker; needed unless the file names one that comes with partq."),
+        str | None, typer.Option(help="The broker; needed unless the file names one that comes with partq.")
     ] = None,
     tries: Annotated[
         int | None,

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from partq.conformance.frontends.cli.campaigns import EXACT, at_hand
-from partq.conformance.frontends.cli.common import failing, say
+from partq.conformance.frontends.cli.common import failing
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.mutants import MATRIX
 from partq.conformance.frontends.cli.options import words_of
@@ -31,6 +31,7 @@ from partq.conformance.frontends.cli.stored import (
     document,
     reading,
 )
+from partq.conformance.frontends.cli.streams import say
 from partq.conformance.history.codec_profiles import typed
 from partq.conformance.verdict import (
     COUNTS,

@@ -11,46 +11,21 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import (
-    fail,
-    failing,
-    is_live,
-    note,
-    open_broker,
-    opened_as,
-    printable,
-    profiles_for,
-    public_name,
-    say,
-)
-from partq.conformance.frontends.cli.kept import (
-    file_name,
-    kept_if_interrupted,
-    store,
-    summary_lines,
-    tell_ended,
-)
+from partq.conformance.adapters import open_broker
+from partq.conformance.adapters.names import public_name
+from partq.conformance.frontends.cli import kept, options
+from partq.conformance.frontends.cli.common import fail, failing, is_live, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.programs import Stored, programs_in
 from partq.conformance.frontends.cli.project import baseline_of, broker_of, held, settings_for
-from partq.conformance.frontends.cli.publishing import NewFile, new_file
+from partq.conformance.frontends.cli.publishing import Answer, NewFile, new_file
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
+from partq.conformance.frontends.cli.streams import note, printable, say
 from partq.conformance.history.codec import write_history
 from partq.conformance.history.codec_profiles import typed
-from partq.conformance.verdict import (
-    EVERYTHING,
-    OPEN,
-    Finding,
-    Focus,
-    added,
-    came_about,
-    required,
-    share_of,
-    verdicts_document,
-)
+from partq.conformance.verdict import EVERYTHING, OPEN, Finding, Focus, added, came_about, required, share_of
 from partq.conformance.workload.cases import case as cases_of
 from partq.conformance.workload.cases.case import Case
 from partq.spec.simulation.itf import TRACES
@@ -139,7 +114,7 @@ def run(
     wanted_rules = options.requirements_to_meet(require or (settings.require if whole else ()))
     programs = _given(programs, 0 if only else settings.programs, None)
     cases = _cases(case) if case or not chosen else ()
-    wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes)
+    wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes, jobs, share, focus)
     names = _profiles(broker, profile, chosen)
     fitting = tuple(name for name in names if wanted.has_any(name))
     if only and not fitting:
@@ -152,13 +127,13 @@ def run(
     folder = None if out is None else keeping.Target.of(out)
     detail = Detail(verbose, whole_catalogue)
     seen = None if format is options.Format.JSON else detail
-    with kept_if_interrupted(partial(tell_ended, broker, folder, strict, seen)) as ended:
+    with kept.kept_if_interrupted(partial(kept.tell_ended, broker, folder, strict, seen)) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
             ends = [] if xml is None else [partial(_lap, xml, name)]
-            results[name] = _suite(broker, name, wanted, hear, ends, jobs, share, focus)
+            results[name] = _suite(broker, name, wanted, hear, ends)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
@@ -175,17 +150,17 @@ def run(
     stored: list[keeping.StoredFile] = []
     if folder is not None:
         document = {**answer.document, "options": words, "made": begun}
-        stored = store(folder, broker, document, results, shrink_seconds)
-    kept = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
+        stored = kept.store(folder, broker, document, results, shrink_seconds)
+    files = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
 
     def rest() -> None:
-        for line in summary_lines(out, stored, any(result.kept for result in results.values())):
+        for line in kept.summary_lines(out, stored, any(result.kept for result in results.values())):
             say(printable(line))
         say(str(added(result.judging for result in results.values())))
 
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     answer.publish(evidence, partial(_again, public_name(broker), stored, words), xml)
-    answer.end(format, detail, evidence, partial(_place, results), rest, **kept)
+    answer.end(format, detail, evidence, partial(_place, results), rest, **files)
 
 
 def _again(
@@ -221,8 +196,7 @@ def verdicts_by_run(
     results = {name: _suite(broker, name, wanted) for name in names}
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
-    document = verdicts_document(public_name(broker), verdicts, strict, besides)
-    return document | _came_about(results)
+    return Answer(public_name(broker), verdicts, strict, besides).document | _came_about(results)
 
 
 def _came_about(results: Mapping[str, suite.SuiteResult]) -> dict[str, Any]:
@@ -233,7 +207,8 @@ def _came_about(results: Mapping[str, suite.SuiteResult]) -> dict[str, Any]:
 
 class _Wanted(NamedTuple):
     """What is run: cases, programs by file, and so many seeded ones with that seed (None: as many as the
-    broker usually has); and how much the judge is asked (`options.exactness`)."""
+    broker usually has), ``jobs`` at once; how much the judge is asked (`options.exactness`); what counts: see
+    `suite.run_suite`."""
 
     cases: tuple[Case, ...]
     chosen: Sequence[Stored]
@@ -241,6 +216,9 @@ class _Wanted(NamedTuple):
     seed: int
     exact: int | None = None
     exact_nodes: int | None = None
+    jobs: int | None = None
+    share: Fraction = share_of(OPEN)
+    focus: Focus = EVERYTHING
 
     def has_any(self, profile: str) -> bool:
         """Whether there is a case, or a program by file, for that profile."""
@@ -292,9 +270,6 @@ def _suite(
     wanted: _Wanted,
     on_run: Sequence[Callable[[suite.Run], None]] = (),
     on_end: Sequence[Callable[[suite.Run], None]] = (),
-    jobs: int | None = None,
-    share: Fraction = share_of(OPEN),
-    focus: Focus = EVERYTHING,
 ) -> suite.SuiteResult:
     """Run the suite under one profile; a broker that can't be run ends the command with one line. ``on_run``
     are called with each run in the order of the programs, ``on_end`` as they end."""
@@ -302,8 +277,9 @@ def _suite(
     seeded = suite.default_programs(target) if wanted.programs is None else wanted.programs
     live, problems = is_live(target), ProblemPrinter()
     asked = options.exactness(suite.usual(target), wanted.exact, wanted.exact_nodes)
-    ways = suite.Ways(lambda: open_broker(broker), jobs or suite.JOBS, problems.report, asked, focus=focus.of)
-    if live and jobs is not None and ways.at_once(target) < jobs:
+    at_once = wanted.jobs or suite.JOBS
+    ways = suite.Ways(lambda: open_broker(broker), at_once, problems.report, asked, focus=wanted.focus.of)
+    if live and wanted.jobs is not None and ways.at_once(target) < wanted.jobs:
         line = "one program at a time: the adapter does not say that more may run at once (its `shares`)"
         note(f"{profile}: {line}")
     cases = suite.cases_for(target, profile, wanted.cases)
@@ -321,7 +297,7 @@ def _suite(
             ways=ways,
             on_end=partial(_tell, (advance, *on_end)),
             named=named,
-            share=share,
+            share=wanted.share,
         )
     problems.summarise()
     return result
@@ -331,7 +307,7 @@ def _saver(folder: Path) -> Callable[[suite.Run], None]:
     folder.mkdir(parents=True)
 
     def save(done: suite.Run) -> None:
-        write_history(folder / f"{file_name(done.name)}.ndjson", done.history)
+        write_history(folder / f"{kept.file_name(done.name)}.ndjson", done.history)
 
     return save
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
-from partq.conformance.frontends.cli.common import bar, console, note
 from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.frontends.cli.streams import bar, console, note
 from partq.conformance.verdict import Exit, outcome
 
 with lazily():

@@ -12,25 +12,14 @@ from typing import Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 
+from partq.conformance.adapters import open_broker
+from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import (
-    bar,
-    console,
-    created,
-    fail,
-    failing,
-    is_live,
-    note,
-    open_broker,
-    print_json,
-    printable,
-    profiles_for,
-    public_name,
-    say,
-)
+from partq.conformance.frontends.cli.common import created, fail, failing, is_live, print_json, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import Baseline, baseline_of
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter
+from partq.conformance.frontends.cli.streams import bar, console, note, printable, say
 from partq.conformance.verdict import (
     Besides,
     Exit,
@@ -184,13 +173,7 @@ def _check(out: Path | None) -> None:
 
 
 def _searched(
-    broker: str,
-    profile: str,
-    examples: int,
-    length: int,
-    seed: int,
-    seconds: int | None,
-    past: _Past,
+    broker: str, profile: str, examples: int, length: int, seed: int, seconds: int | None, past: _Past
 ) -> search_state.SearchState:
     """What a search saw that found nothing. Raises `NotConformant`; ends with one line where the broker can't
     be run."""

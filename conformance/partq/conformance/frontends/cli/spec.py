@@ -14,9 +14,10 @@ import typer
 from msgspec import to_builtins
 from rich.text import Text
 
-from partq.conformance.frontends.cli.common import Format, fail, failing, note, output, print_json, say
+from partq.conformance.frontends.cli.common import Format, fail, failing, print_json
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.streams import note, output, say
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.history.codec_fields import did_you_mean
 from partq.conformance.verdict import Exit

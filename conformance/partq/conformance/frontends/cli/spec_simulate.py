@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from partq.conformance.frontends.cli.common import fail, failing, note, say
+from partq.conformance.frontends.cli.common import fail, failing
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.spec import known, told
+from partq.conformance.frontends.cli.streams import note, say
 from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
 from partq.spec.tools.toolbox import Tool
@@ -31,8 +32,7 @@ def simulate(
         list[str] | None, typer.Option(help="Random walks of this configuration (MC…); may be repeated.")
     ] = None,
     goal: Annotated[
-        list[str] | None,
-        typer.Option(help="The counterexample of this one (Reach…, Bug…); may be repeated."),
+        list[str] | None, typer.Option(help="The counterexample of this one (Reach…, Bug…); may be repeated.")
     ] = None,
     traces: Annotated[
         int, typer.Option(min=0, max=9999, help="Random walks of each scope; 0: goals alone.")

@@ -13,9 +13,10 @@ import typer
 from rich.text import Text
 
 from partq.conformance.frontends.cli.check import read_files
-from partq.conformance.frontends.cli.common import Format, end, failing, note, output, printable
+from partq.conformance.frontends.cli.common import Format, end, failing
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
+from partq.conformance.frontends.cli.streams import note, output, printable
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.history import History
 from partq.conformance.history.codec import write_history

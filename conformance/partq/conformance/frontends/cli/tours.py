@@ -13,19 +13,13 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from partq.conformance.adapters import Broker
+from partq.conformance.adapters.names import public_name
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import (
-    fail,
-    failing,
-    note,
-    opened_as,
-    output,
-    profiles_for,
-    public_name,
-)
+from partq.conformance.frontends.cli.common import fail, failing, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
+from partq.conformance.frontends.cli.streams import note, output
 from partq.conformance.frontends.cli.table import titled
 from partq.conformance.verdict import Verdicts, merge, plural
 from partq.conformance.workload.program import Program, dumps
