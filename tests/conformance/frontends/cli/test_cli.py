@@ -504,7 +504,7 @@ def test_an_interrupted_run_keeps_what_is_known(partq: Partq, monkeypatch: pytes
     def closed(*arguments: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("partq.conformance.frontends.cli.publishing.show_verdicts", closed)
+    monkeypatch.setattr("partq.conformance.frontends.cli.publishing.show_found", closed)
     run_canned(partq, "Split", "--programs", "2", "--out", "unseen")
     assert Path("unseen/verdicts.json").exists(), "stored before it is shown"
 

@@ -126,7 +126,7 @@ def fuzz(
 
     evidence = _evidence(examples)
     answer.publish(evidence, partial(_again, shown, out, examples), xml)
-    answer.results = _shrunk(results, examples)
+    answer.results = _shrunk(results, examples)  # what is shown in words
     figures = _figures(campaign.totals, out, examples, undecided)
     answer.end(format, Detail(verbose), evidence, rest=rest, campaign=figures)
 

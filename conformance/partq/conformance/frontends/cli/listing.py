@@ -94,14 +94,13 @@ ENTRIES: Final[Mapping[Kind, Callable[[Sequence[str]], Iterator[Entry]]]] = {
 }
 """What there is of a kind, and for which of some profiles it is."""
 
+FEW: Final = ("name", "text")
 COLUMNS: Final[Mapping[Kind, tuple[str, ...]]] = {
-    Kind.BROKERS: ("name", "text"),
-    Kind.PROFILES: ("name", "text"),
     Kind.CASES: ("name", "rules", "profiles", "text"),
     Kind.MUTANTS: ("name", "rules", "profiles", "text"),
     Kind.RULES: ("name", "text", "profiles"),
 }
-"""Which fields of the entries are shown."""
+"""Which fields of the entries are shown, where it is not these few."""
 
 
 def listing(
@@ -159,8 +158,8 @@ def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
 
 
 def _show(kind: Kind, found: list[Entry], exempt: Exempt) -> None:
-    fields = ("name", "text") if exempt else COLUMNS[kind]
-    table = Table(box=None, pad_edge=False, show_header=len(fields) > len(("name", "text")) or bool(exempt))
+    fields = FEW if exempt else COLUMNS.get(kind, FEW)
+    table = Table(box=None, pad_edge=False, show_header=fields != FEW or bool(exempt))
     for field in (*fields, *exempt):
         table.add_column({"name": kind.value.removesuffix("s"), "text": "about"}.get(field, field))
     for entry in found:

@@ -15,9 +15,27 @@ from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, fai
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
-from partq.conformance.frontends.cli.shown import Detail, Evidence, SeenIn, nowhere, show_verdicts
+from partq.conformance.frontends.cli.shown import (
+    Detail,
+    Evidence,
+    SeenIn,
+    nowhere,
+    show_found,
+    show_open,
+    show_table,
+)
 from partq.conformance.frontends.cli.streams import output, printable
-from partq.conformance.verdict import Besides, Finding, Matched, Verdicts, matched_to_plain, verdicts_document
+from partq.conformance.frontends.cli.table import summary
+from partq.conformance.verdict import (
+    Besides,
+    Exit,
+    Finding,
+    Matched,
+    State,
+    Verdicts,
+    matched_to_plain,
+    verdicts_document,
+)
 
 with lazily():
     from partq.conformance.evaluation import finding_text
@@ -96,11 +114,27 @@ class Answer:
         seen_in: SeenIn = nowhere,
         rest: Callable[[], None] = lambda: None,
     ) -> None:
-        """Print the verdicts, what ``rest`` prints, and the conclusion."""
-        broker, code, conclusion = self._said
-        show_verdicts(broker, self.results, detail, evidence, seen_in, self.known, self.besides)
+        """Print why the verdicts mean little, if they do (``besides``), what was found, by profile, what is
+        undecided or, if it is asked for, the table, and how many rules ended how; what ``rest`` prints, and
+        the conclusion. Of what is ``known`` it is told why."""
+        broker, ended, conclusion = self._said
+        out = output()
+        for code, why in self.besides:
+            if code == Exit.INCONCLUSIVE:
+                out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
+        out.print(Text(f"What {printable(broker)} showed:", style="bold"))
+        numbers = show_found(out, self.results, evidence, seen_in, self.known)
+        if any(detail):
+            show_table(out, self.results, detail.whole_catalogue, numbers)
+        else:
+            show_open(out, self.results, self.known)
+        for one in self.known.absent if self.known else ():
+            style, said = "bold yellow" if one.state is State.GONE else "dim", f"{one.entry.text}: {one.why}"
+            out.print(Text(f"baseline: {printable(said)}", style=style), soft_wrap=True)
+        out.print()
+        out.print(summary(self.results))
         rest()
-        output().print(Text(printable(conclusion), style=CODE_STYLES[code]), soft_wrap=True)
+        out.print(Text(printable(conclusion), style=CODE_STYLES[ended]), soft_wrap=True)
 
     def end(
         self,

@@ -13,22 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.streams import output, printable
-from partq.conformance.frontends.cli.table import Numbers, fits, summary, verdict_table
+from partq.conformance.frontends.cli.streams import printable
+from partq.conformance.frontends.cli.table import Numbers, fits, verdict_table
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
-from partq.conformance.verdict import (
-    Besides,
-    Exit,
-    Finding,
-    Matched,
-    State,
-    Status,
-    Verdicts,
-    ambiguities,
-    causes_of,
-    plural,
-)
+from partq.conformance.verdict import Finding, Matched, Status, Verdicts, ambiguities, causes_of, plural
 
 with lazily():
     from partq.conformance.evaluation import suite
@@ -79,35 +68,6 @@ class _Shown(NamedTuple):
     times: int
     known: str = ""
     alike: int = 1
-
-
-def show_verdicts(
-    broker: str,
-    results: Mapping[str, Verdicts],
-    detail: Detail,
-    evidence: Evidence,
-    seen_in: SeenIn,
-    known: Matched | None,
-    besides: Sequence[Besides],
-) -> None:
-    """Print why the verdicts mean little, if they do (``besides``), what was found, by profile, what is
-    undecided, the table if it is asked for, and how many rules ended how. Of what is ``known`` it is told
-    why."""
-    out = output()
-    for code, why in besides:
-        if code == Exit.INCONCLUSIVE:
-            out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
-    out.print(Text(f"What {printable(broker)} showed:", style="bold"))
-    numbers = show_found(out, results, evidence, seen_in, known)
-    if any(detail):
-        _show_table(out, results, detail.whole_catalogue, numbers)
-    else:
-        _show_open(out, results, known)
-    for one in known.absent if known else ():
-        style = "bold yellow" if one.state is State.GONE else "dim"
-        out.print(Text(f"baseline: {printable(f'{one.entry.text}: {one.why}')}", style=style), soft_wrap=True)
-    out.print()
-    out.print(summary(results))
 
 
 def show_found(
@@ -183,7 +143,7 @@ def _show_ambiguities(
         out.print(Text(f"  {printable(verdict.reason)}"))
 
 
-def _show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:
+def show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:
     """Why which rules are undecided, those with the same reason together; and why that is accepted."""
     for profile, result in results.items():
         for reason, names in _open_by_reason(result).items():
@@ -206,7 +166,7 @@ def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
     return reasons
 
 
-def _show_table(
+def show_table(
     out: Console, results: Mapping[str, Verdicts], whole_catalogue: bool, numbers: Numbers
 ) -> None:
     """A row for each rule and a column for each of several profiles, or a table for each, where that is too

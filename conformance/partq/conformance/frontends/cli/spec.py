@@ -28,6 +28,9 @@ with lazily():
     from partq.spec.comparison import compared, pairs, spec_side
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="How many run at a time. Default: as many as cores.")]
+FittingJobs = Annotated[
+    int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
+]
 
 
 def setup() -> None:
@@ -38,9 +41,7 @@ def setup() -> None:
 def check(
     only: Annotated[list[str] | None, typer.Option(help="Only this check; may be repeated.")] = None,
     tool: Annotated[Tool, typer.Option(help="What is asked: every state, or the solver.")] = Tool.TLC,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
-    ] = None,
+    jobs: FittingJobs = None,
     write: Annotated[
         Path | None, typer.Option(help="Folder for the configurations, as .cfg files; nothing is asked.")
     ] = None,

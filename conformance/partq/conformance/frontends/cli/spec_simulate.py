@@ -13,7 +13,7 @@ import typer
 
 from partq.conformance.frontends.cli.common import fail, failing
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.spec import known, told
+from partq.conformance.frontends.cli.spec import FittingJobs, known, told
 from partq.conformance.frontends.cli.streams import note, say
 from partq.conformance.verdict import plural
 from partq.spec.simulation.itf import SUFFIX, InvalidTrace, read_file, write_trace
@@ -44,9 +44,7 @@ def simulate(
     length: Annotated[int, typer.Option(min=1, max=100, help="Steps of a walk at the most.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same walks of TLC.")] = 1,
     tool: Annotated[Tool, typer.Option(help="What explores the specification.")] = Tool.TLC,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="How many run at a time. Default: what cores and memory allow.")
-    ] = None,
+    jobs: FittingJobs = None,
 ) -> None:
     """Write behaviours of the specification as traces (ITF), which `partq run BROKER --program` takes.
 
