@@ -16,8 +16,8 @@ import typer
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import PROFILE_NAMES, fail, known_profile
 from partq.conformance.frontends.cli.lazy import lazily
-from partq.conformance.frontends.cli.project import baseline_of, held
-from partq.conformance.frontends.cli.publishing import new_file
+from partq.conformance.frontends.cli.project import baseline_of
+from partq.conformance.frontends.cli.publishing import held, new_file
 from partq.conformance.frontends.cli.shown import Detail
 from partq.conformance.frontends.cli.streams import bar, note, printable, say
 from partq.conformance.history import History

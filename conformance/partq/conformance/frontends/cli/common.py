@@ -15,8 +15,14 @@ from typing import Any, Final, NoReturn
 import typer
 
 from partq.conformance import adapters
-from partq.conformance.adapters import Broker, SimulatedBroker, near_misses, open_broker, refuse_unwritten
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import (
+    Broker,
+    SimulatedBroker,
+    near_misses,
+    open_broker,
+    public_name,
+    refuse_unwritten,
+)
 from partq.conformance.frontends.cli.streams import note, say
 from partq.conformance.history.codec_profiles import named_profile
 from partq.conformance.verdict import Exit

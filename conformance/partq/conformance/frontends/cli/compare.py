@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from partq.conformance.adapters import UnknownBroker, open_broker
-from partq.conformance.adapters.names import BROKERS, is_built_in, public_name
+from partq.conformance.adapters import UnknownBroker, is_built_in, open_broker, public_name
+from partq.conformance.adapters.names import BROKERS
 from partq.conformance.frontends.cli import comparison_table as tables
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import CODE_STYLES, end, fail, failing, profiles_for

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.table import Table
 
-from partq.conformance.adapters import Unreachable, open_broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import Unreachable, open_broker, public_name
 from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 from partq.conformance.frontends.cli import campaigns, options
 from partq.conformance.frontends.cli.common import fail, is_live, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
-from partq.conformance.frontends.cli.project import baseline_of, held
-from partq.conformance.frontends.cli.publishing import new_file
+from partq.conformance.frontends.cli.project import baseline_of
+from partq.conformance.frontends.cli.publishing import held, new_file
 from partq.conformance.frontends.cli.shown import Detail, Evidence
 from partq.conformance.frontends.cli.streams import note, output, printable, say
 from partq.conformance.frontends.cli.table import titled

@@ -14,8 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.shown import Detail, evidence_in

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from partq.conformance.adapters import Broker, open_broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import Broker, open_broker, public_name
 from partq.conformance.frontends.campaign.plan import command_of, program_of
 from partq.conformance.frontends.cli.common import Format, fail, failing, is_live
 from partq.conformance.frontends.cli.lazy import lazily

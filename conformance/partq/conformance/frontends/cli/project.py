@@ -3,29 +3,16 @@ writes the files, and ends with one line where they are wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import Broker, public_name
 from partq.conformance.frontends import baseline_file
 from partq.conformance.frontends.cli.common import fail, failing, is_live
-from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.streams import note
 from partq.conformance.frontends.settings import NOTHING, TABLE, Settings, settings_near
-from partq.conformance.verdict import (
-    Besides,
-    Entry,
-    Matched,
-    Verdicts,
-    binding_requirements,
-    entries_for,
-    match,
-    match_known,
-)
-
-if TYPE_CHECKING:
-    from partq.conformance.adapters import Broker
+from partq.conformance.verdict import Entry, Matched, Verdicts, binding_requirements, entries_for, match
 
 
 def settings_for(broker: str | None) -> Settings:
@@ -94,17 +81,3 @@ def baseline_of(asked: Path | None, new: Path | None, settings: Settings = NOTHI
     for text in baseline_file.doubtful(entries, str(shown)):
         note(f"partq: warning: {text}")
     return Baseline(shown, shown.absolute(), entries, new is not None)
-
-
-def held(
-    known: Baseline | None,
-    broker: str,
-    results: Mapping[str, Verdicts],
-    strict: bool,
-    besides: Sequence[Besides],
-    whole: bool,
-) -> Answer:
-    """These verdicts, held against the baseline where there is one and the divergences that their profiles
-    name. ``whole``: see `match`."""
-    matched = known.matched(results, whole, strict) if known else match_known(results, None, whole)
-    return Answer(broker, results, strict, besides, matched, known and known.shown)

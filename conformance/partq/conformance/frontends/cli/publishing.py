@@ -14,6 +14,7 @@ from partq.conformance.frontends.cli import github
 from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, failing
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.lazy import lazily
+from partq.conformance.frontends.cli.project import Baseline
 from partq.conformance.frontends.cli.rule_outcomes import rule_outcomes
 from partq.conformance.frontends.cli.shown import (
     Detail,
@@ -33,6 +34,7 @@ from partq.conformance.verdict import (
     Matched,
     State,
     Verdicts,
+    match_known,
     matched_to_plain,
     verdicts_document,
 )
@@ -149,3 +151,17 @@ class Answer:
         code."""
         shown = partial(self.show, detail, evidence, seen_in, rest)
         end(self.document["exit"], format, {**self.document, **more}, shown)
+
+
+def held(
+    known: Baseline | None,
+    broker: str,
+    results: Mapping[str, Verdicts],
+    strict: bool,
+    besides: Sequence[Besides],
+    whole: bool,
+) -> Answer:
+    """These verdicts, held against the baseline where there is one and the divergences that their profiles
+    name. ``whole``: see `match`."""
+    matched = known.matched(results, whole, strict) if known else match_known(results, None, whole)
+    return Answer(broker, results, strict, besides, matched, known and known.shown)

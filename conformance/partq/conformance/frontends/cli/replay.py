@@ -16,8 +16,7 @@ from typing import Annotated, Final
 
 import typer
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.adapters.names import is_built_in, public_name
+from partq.conformance.adapters import is_built_in, open_broker, public_name
 from partq.conformance.frontends.cli.campaigns import at_hand
 from partq.conformance.frontends.cli.common import Format, end, fail, failing, is_live
 from partq.conformance.frontends.cli.lazy import lazily

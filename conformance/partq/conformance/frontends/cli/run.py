@@ -11,15 +11,14 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli import kept, options
 from partq.conformance.frontends.cli.common import fail, failing, is_live, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.programs import Stored, programs_in
-from partq.conformance.frontends.cli.project import baseline_of, broker_of, held, settings_for
-from partq.conformance.frontends.cli.publishing import Answer, NewFile, new_file
+from partq.conformance.frontends.cli.project import baseline_of, broker_of, settings_for
+from partq.conformance.frontends.cli.publishing import Answer, NewFile, held, new_file
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter, progress
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
 from partq.conformance.frontends.cli.streams import note, printable, say

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import created, fail, failing, is_live, print_json, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily

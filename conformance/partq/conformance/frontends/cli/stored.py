@@ -13,7 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from partq.conformance.adapters.names import public_name, public_text
+from partq.conformance.adapters import public_name
+from partq.conformance.adapters.names import public_text
 from partq.conformance.frontends.campaign import plan
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_profiles import read_profile

@@ -12,8 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from partq.conformance.adapters import Broker
-from partq.conformance.adapters.names import public_name
+from partq.conformance.adapters import Broker, public_name
 from partq.conformance.frontends.cli import options
 from partq.conformance.frontends.cli.common import fail, failing, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
