@@ -10,6 +10,7 @@ from inspect import Parameter, signature
 from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters.protocol import CLIENT_OPS, Client
+from partq.model.messages import Created, Overview, Session, SessionState
 from partq.model.operations import OPS, Arg, Kind
 from partq.model.profiles import SECOND
 
@@ -28,6 +29,17 @@ def _call(op: str) -> Call:
 
 
 CALLS: Final[Mapping[str, Call]] = {op: _call(op) for op in CLIENT_OPS}
+
+Answer = type[Session] | type[SessionState] | type[Created] | type[Overview]
+
+_KINDS: Final[tuple[Answer, ...]] = (Session, SessionState, Created, Overview)
+
+ANSWERS: Final[Mapping[str, Answer]] = {
+    op: next(kind for kind in _KINDS if {*spec.tells} <= {*kind._fields})
+    for op, spec in OPS.items()
+    if spec.tells
+}
+"""What an operation answers that tells something else than messages."""
 
 
 def ask(client: Client, op: str, args: Mapping[str, Any]) -> object:

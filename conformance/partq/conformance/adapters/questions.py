@@ -10,10 +10,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from traceback import format_exception_only
+from traceback import extract_tb, format_exception_only
 from typing import TypeVar
-
-from partq.conformance.adapters.raised import place
 
 T = TypeVar("T")
 
@@ -68,3 +66,10 @@ def answer(call: Callable[[], T]) -> T:
 
 def _words(error: BaseException) -> str:
     return f"{' '.join(''.join(format_exception_only(error)).split())}{place(error)}"
+
+
+def place(error: BaseException) -> str:
+    """`` (file:line)`` of the innermost frame of an exception, to be put after a text; empty where there is
+    none but of this module, by which adapters are called and limits of their time raised."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename != __file__]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
 
-from partq.conformance.adapters.calls import recorded
+from partq.conformance.adapters.calls import ANSWERS, recorded
 from partq.conformance.adapters.protocol import (
     CLIENT_OPS,
     FAULTS,
@@ -27,7 +27,7 @@ from partq.conformance.adapters.protocol import (
 from partq.conformance.adapters.stage import OnEvent, Stage, StagedBroker
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program
-from partq.model.messages import Created, Delivery, Overview, Session, SessionState
+from partq.model.messages import Delivery
 from partq.model.operations import ENTITY, LINK_LOST, OPS, SETTLEMENTS, SWITCHED, TOPICS
 from partq.model.profiles import (
     RECEIVE_TIMEOUT,
@@ -67,67 +67,58 @@ FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 """An operation of a front end."""
 
 
-def _settle(how: str) -> FrontEndCall:
-    return lambda end, connection, args: end.settle(
-        connection, how, args["locks"], args.get("txn"), args.get("reason")
-    )
-
-
-def _asked(end: Any, connection: Connection, args: Args) -> tuple[Any, Connection]:
-    """The front end of the entity that is asked, and the client's connection to it."""
-    word = args.get("entity")
-    if word and word.startswith(ENTITY["entity"].begins):
-        name, _, dead = word.partition("/")[2].partition("/")
-        other, own = end.broker.beneath(name, connection)
-        return other.dead_letters if dead else other, own
-    return end.dead_letters if word else end, connection
-
-
-def _plainly(op: str) -> FrontEndCall:
-    """The method of its name, with the connection and the arguments in the order of the alphabet."""
-    names = [name for name in OPS[op].args if name not in ("timeout", "entity", *OPS[op].tells)]
+def _calls(method: str, *names: str, **usual: Any) -> FrontEndCall:
+    """That method with these arguments: ``connection`` is the client's, ``delete`` follows from the mode, all
+    others are the operation's, or ``usual``."""
 
     def call(end: Any, connection: Connection, args: Args) -> Steps[Any]:
-        front_end, own = _asked(end, connection, args)
-        return (yield from getattr(front_end, op)(own, *map(args.get, names)))
+        delete = args.get("mode") == "receive_and_delete"
+        known = {**usual, **args, "connection": connection, "delete": delete}
+        steps: Steps[Any] = getattr(end, method)(*map(known.get, names))
+        return steps
 
     return call
 
 
-def _receive(end: Any, connection: Connection, args: Args) -> Steps[Any]:
-    front_end, own = _asked(end, connection, args)
-    deletes, timeout = args.get("mode") == "receive_and_delete", args.get("timeout", RECEIVE_TIMEOUT)
-    return (yield from front_end.receive(own, args["max"], deletes, timeout, args.get("flow")))
+def _at(call: FrontEndCall) -> FrontEndCall:
+    """The call, on the front end of the entity that is asked, by the client's connection to it."""
+
+    def asked(end: Any, connection: Connection, args: Args) -> Steps[Any]:
+        word = args.get("entity")
+        if word and word.startswith(ENTITY["entity"].begins):
+            name, _, dead = word.partition("/")[2].partition("/")
+            end, connection = end.broker.beneath(name, connection)
+            word = dead
+        return (yield from call(end.dead_letters if word else end, connection, args))
+
+    return asked
+
+
+def _plainly(op: str) -> FrontEndCall:
+    """The method of its name, with the connection and the arguments in the order of the alphabet."""
+    names = (name for name in OPS[op].args if name not in ("timeout", "entity", *OPS[op].tells))
+    return _at(_calls(op, "connection", *names))
 
 
 OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
-    **dict.fromkeys(
-        ("send", "send_batch"),
-        lambda end, _, args: end.send(args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)),
+    **{
+        op: _calls(method, "messages", "txn", "timeout", timeout=SEND_TIMEOUT)
+        for op, method in (("send", "send"), ("send_batch", "send"), ("schedule", "schedule"))
+    },
+    "cancel_scheduled": _calls("cancel", "seq", "txn"),
+    "receive": _at(
+        _calls("receive", "connection", "max", "delete", "timeout", "flow", timeout=RECEIVE_TIMEOUT)
     ),
-    "schedule": lambda end, _, args: end.schedule(
-        args["messages"], args.get("txn"), args.get("timeout", SEND_TIMEOUT)
+    "accept_session": _calls(
+        "accept_session", "connection", "session_id", "timeout", timeout=RECEIVE_TIMEOUT
     ),
-    "cancel_scheduled": lambda end, _, args: end.cancel(args["seq"], args.get("txn")),
-    "receive": _receive,
-    "accept_session": lambda end, connection, args: end.accept_session(
-        connection, args.get("session_id"), args.get("timeout", RECEIVE_TIMEOUT)
+    "receive_session": _calls(
+        "receive_session", "connection", "session_id", "max", "delete", "timeout", timeout=RECEIVE_TIMEOUT
     ),
-    "receive_session": lambda end, connection, args: end.receive_session(
-        connection,
-        args["session_id"],
-        args["max"],
-        args.get("mode") == "receive_and_delete",
-        args.get("timeout", RECEIVE_TIMEOUT),
-    ),
-    "renew_session": lambda end, connection, args: end.renew_session(connection, args["session_id"]),
-    "get_session_state": lambda end, connection, args: end.get_session_state(connection, args["session_id"]),
-    **{op: _settle(op) for op in SETTLEMENTS},
-    "renew_lock": lambda end, _, args: end.renew(args["lock"]),
-    "begin": lambda end, _, args: end.begin(args["txn"]),
-    "commit": lambda end, _, args: end.commit(args["txn"]),
-    "rollback": lambda end, _, args: end.rollback(args["txn"]),
-    "disconnect": lambda end, connection, args: end.disconnect(connection),
+    **{op: _calls("settle", "connection", "how", "locks", "txn", "reason", how=op) for op in SETTLEMENTS},
+    "renew_lock": _calls("renew", "lock"),
+    **{op: _calls(op, "txn") for op in ("begin", "commit", "rollback")},
+    "disconnect": _calls("disconnect", "connection"),
 }
 """How it is asked for what is no method of a front end with the alphabet's name and arguments."""
 
@@ -203,29 +194,18 @@ def strike(broker: Impl, fault: str, args: Args) -> Steps[dict[str, Any]]:
     return {"partition": found} if "index" in args else dict(args)
 
 
-Build = Callable[[Config, Simulation], Impl]
-"""Makes a broker of its settings."""
-
-
 class _Stage:
     """The broker in virtual time, as the driver wants it."""
 
-    def __init__(
-        self,
-        program: Program,
-        on_event: OnEvent,
-        build: Build,
-        freedoms: Freedoms,
-        without: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, reference: Reference, program: Program, on_event: OnEvent) -> None:
         family = profile(program.profile)
-        self.lacks = lacks_of(family) | without
+        self.lacks = lacks_of(family) | reference.without
         self.clock = clock = Simulation(program.seed)
-        config = config_of(family, program.entity, clock.random, on_event, freedoms)
+        config = config_of(family, program.entity, clock.random, on_event, reference.freedoms)
         late, free = config.lateness and config.lateness + JITTER, config.freedoms
         self.late_ns = late if late and (free.late_timers or free.late_handoffs) else None
         self.skew_ns = late if free.late_events else 0
-        self.broker = build(config, clock)
+        self.broker = reference.build(config, clock)
         self.connect = self.broker.connect
         self.is_empty = self.broker.is_empty
         self.end_of = self.broker.end_of
@@ -237,16 +217,10 @@ class _Stage:
         return strike(self.broker, op, args)
 
 
-class Reference(StagedBroker):
-    """The reference broker in virtual time. ``parts``: classes to use instead of its own. ``freedoms``: those
-    that it uses, some in each program. ``without``: what it lacks though its family has it."""
+class _OfFamily(Broker):
+    """A reference broker of its profile's family. ``without``: what it lacks though its family has it."""
 
     without: ClassVar[frozenset[str]] = frozenset()
-
-    def __init__(self, profile: str = "", parts: Parts | None = None, freedoms: Freedoms = PLAIN) -> None:
-        self.profile = profile
-        self.parts = parts
-        self.freedoms = freedoms
 
     def profiles(self) -> tuple[str, ...]:
         """The broker's own profile if it has one, otherwise every profile in the catalogue."""
@@ -256,9 +230,19 @@ class Reference(StagedBroker):
         """What the profile's family does not have."""
         return lacks_of(profile(self.profile or DEFAULT_PROFILE)) | self.without
 
+
+class Reference(_OfFamily, StagedBroker):
+    """The reference broker in virtual time. ``parts``: classes to use instead of its own. ``freedoms``: those
+    that it uses, some in each program."""
+
+    def __init__(self, profile: str = "", parts: Parts | None = None, freedoms: Freedoms = PLAIN) -> None:
+        self.profile = profile
+        self.parts = parts
+        self.freedoms = freedoms
+
     def stage(self, program: Program, on_event: OnEvent) -> Stage:
         """A fresh reference broker, scheduled by the program's seed."""
-        return _Stage(program, on_event, self.build, self.freedoms, self.without)
+        return _Stage(self, program, on_event)
 
     def build(self, config: Config, clock: Simulation) -> Impl:
         """The broker of those settings."""
@@ -308,22 +292,6 @@ class LiveClient(Client):
         self._flow = None
         self._ask("disconnect")
 
-    def accept_session(self, *, session_id: str | None = None, timeout: float = 1.0) -> Session:
-        given = recorded("accept_session", (), {"session_id": session_id, "timeout": timeout})
-        return Session(*self._ask("accept_session", **given)[0])
-
-    def renew_session(self, session_id: str) -> Session | None:
-        return Session(*self._ask("renew_session", session_id=session_id)[0])
-
-    def create(self, *, settings: Mapping[str, Any] | None = None) -> Created | None:
-        return Created(*self._ask("create", settings=settings)[0])
-
-    def get(self) -> Overview:
-        return Overview(*self._ask("get")[0])
-
-    def get_session_state(self, session_id: str) -> SessionState:
-        return SessionState(*self._ask("get_session_state", session_id=session_id)[0])
-
     def _ask(self, op: str, **args: Any) -> Sequence[Any]:
         broker = self._broker
         if op in broker.lacks():
@@ -335,11 +303,13 @@ class LiveClient(Client):
         return tuple(messages)
 
 
-def _method(op: str) -> Callable[..., Sequence[Delivery]]:
+def _method(op: str) -> Callable[..., object]:
     """The operation as a client's method."""
+    kind = ANSWERS.get(op)
 
-    def method(self: LiveClient, *given: Any, **named: Any) -> Sequence[Delivery]:
-        return self._ask(op, **recorded(op, given, named))
+    def method(self: LiveClient, *given: Any, **named: Any) -> object:
+        shown = self._ask(op, **recorded(op, given, named))
+        return shown if kind is None else kind(*shown[0])
 
     return method
 
@@ -349,7 +319,7 @@ for _op in CLIENT_OPS:
         setattr(LiveClient, _op, _method(_op))
 
 
-class LiveReference(Broker):
+class LiveReference(_OfFamily):
     """The reference broker on the wall clock. It lives on a thread of its own, and only there."""
 
     client_class: ClassVar[type[Client]] = LiveClient
@@ -362,10 +332,6 @@ class LiveReference(Broker):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def profiles(self) -> tuple[str, ...]:
-        """The broker's own profile if it has one, otherwise every profile in the catalogue."""
-        return (self.profile,) if self.profile else PROFILE_COLUMNS
-
     def open(self, entity: Entity) -> None:
         """Start a fresh broker; the one before ends."""
         self.close()
@@ -374,11 +340,8 @@ class LiveReference(Broker):
         self._thread.start()
         self.clock = Live(self.now)
         family = profile(self.profile or DEFAULT_PROFILE)
-        config = config_of(family, entity, self.clock.random, self._report)
+        config = config_of(family, entity, self.clock.random, lambda op, args: self.on_event(op, args))
         self.impl = Impl(config, self.clock, self.parts)
-
-    def _report(self, op: str, args: dict[str, Any]) -> None:
-        self.on_event(op, args)
 
     def finish(self, steps: Steps[T]) -> T:
         """Run a coroutine of the broker on its thread and wait for its result."""
@@ -399,10 +362,6 @@ class LiveReference(Broker):
     def is_empty(self) -> bool | None:
         """Whether nothing is stored."""
         return self.finish(_at_once(lambda: self.impl.is_empty()))
-
-    def lacks(self) -> frozenset[str]:
-        """What the profile's family does not have."""
-        return lacks_of(profile(self.profile or DEFAULT_PROFILE))
 
     def close(self) -> None:
         """End the broker's thread, and whatever waits for it."""

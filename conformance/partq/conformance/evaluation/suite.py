@@ -19,8 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from partq.conformance.adapters import Broker, Shares, SimulatedBroker, UnknownBroker, Unreachable
 from partq.conformance.adapters.protocol import FAULTS
-from partq.conformance.adapters.questions import NoAnswer, answer
-from partq.conformance.adapters.raised import place
+from partq.conformance.adapters.questions import NoAnswer, answer, place
 from partq.conformance.adapters.shape import misfit
 from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import EVERY, SUITE, Checked, Decider, Exactness

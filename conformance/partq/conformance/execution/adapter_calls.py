@@ -14,14 +14,14 @@ from functools import partial
 from traceback import format_exception_only
 from typing import Any, Final, NamedTuple, TypeVar
 
-from partq.conformance.adapters.calls import ask
+from partq.conformance.adapters.calls import ANSWERS, ask
 from partq.conformance.adapters.protocol import Broker, Client, Indefinite, Rejected, Unreachable
-from partq.conformance.adapters.raised import place
+from partq.conformance.adapters.questions import place
 from partq.conformance.history.codec import MAX_LINE
 from partq.conformance.history.codec_fields import FieldError
 from partq.conformance.history.codec_records import NEVER_DEFINITE, read_args, read_deliveries
 from partq.conformance.workload.operations.record import Args, answered
-from partq.model.messages import Created, Delivery, Overview, Session, SessionState
+from partq.model.messages import Delivery, SessionState
 from partq.model.operations import ERRORS, OPS, Outcome
 from partq.model.profiles import SECOND, SELDOM_CHOSEN, Entity
 
@@ -47,12 +47,6 @@ FAR: Final = 600 * SECOND
 
 class InvalidAnswer(Exception):
     """An adapter answered with what no answer may be."""
-
-
-def own_time(args: Args) -> float:
-    """Seconds that the call may take by its own timeout, which sends and receives always have."""
-    seconds: float = args.get("timeout", 0) / SECOND
-    return seconds
 
 
 def _other_clock(messages: Iterable[Delivery], now: int) -> str:
@@ -140,11 +134,8 @@ def deliveries(op: str, answer: object) -> tuple[Delivery, ...]:
 
 def _with_answer(op: str, args: Args, answer: object) -> Args:
     """The arguments with those that the answer gives. Raises `InvalidAnswer`."""
-    kind = next(
-        kind for kind in (Session, SessionState, Created, Overview) if {*OPS[op].tells} <= {*kind._fields}
-    )
-    needed = OPS[op].answers or kind is SessionState
-    if not isinstance(answer, kind) and (answer is not None or needed):
+    kind = ANSWERS[op]
+    if not isinstance(answer, kind) and (answer is not None or kind is SessionState):
         raise InvalidAnswer(f"{op} answered {type(answer).__name__}, which is no {kind.__name__}")
     return {**args, **_read(op, partial(read_args, op), answered(op, args, answer))}
 

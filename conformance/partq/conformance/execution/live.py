@@ -24,7 +24,6 @@ from partq.conformance.execution.adapter_calls import (
     event_args,
     open_queue,
     operate,
-    own_time,
     says_empty,
     strike,
 )
@@ -232,7 +231,7 @@ class LiveRun:
         return self._nothing_comes() and not locks_left and not self.entity.ids_count
 
     def _operate(self, thread: ClientThread, op: str, args: Args) -> None:
-        self._called(thread, op, args, own_time(args) + self.limits.hang)
+        self._called(thread, op, args, args.get("timeout", 0) / SECOND + self.limits.hang)
         result = operate(thread.connected, op, args, self.recorder.now)
         if self._returned(thread, result):
             thread.script.absorb(op, args, result.outcome, result.error, result.messages)

@@ -18,7 +18,7 @@ from partq.conformance.adapters import (
     open_broker,
     public_name,
 )
-from partq.conformance.adapters.raised import place
+from partq.conformance.adapters.questions import place
 from partq.conformance.evaluation.activity import activity
 from partq.conformance.evaluation.decision import Decider, Decision, Exactness
 from partq.conformance.evaluation.endings import ending
