@@ -36,7 +36,7 @@ class Use(NamedTuple):
     uses: Callable[[Record], bool]
     rule: str
     what: str
-    matters: Callable[[Record, int], bool]
+    matters: Callable[[Record, int], bool] = lambda record, end: False
     spreads: frozenset[str] = frozenset()
     timed: bool = False
     chosen: Callable[[Entity], bool] = lambda entity: False

@@ -92,13 +92,13 @@ _PEEK: Final = ("peek",)
 _NUMBERS: Final = ("peek", "sequence numbers")
 
 PEEKS: Final[Mapping[str, Exercise]] = {
-    "PEEK-1": Exercise(_parts, _NUMBERS),
-    "PEEK-2": Exercise(_parts, _NUMBERS),
-    "PEEK-3": Exercise(_mixed, _NUMBERS),
-    "PEEK-4": Exercise(lambda facts: len(_answers(facts)), _PEEK),
-    "PEEK-5": Exercise(_walked_on, _NUMBERS),
-    "PEEK-6": Exercise(lambda facts: sum(map(len, facts.peeked.values())), _PEEK),
-    "PEEK-7": Exercise(shown_locked, _PEEK, judged=True),
+    "PEEK-1": Exercise(_parts, _NUMBERS, judged=False),
+    "PEEK-2": Exercise(_parts, _NUMBERS, judged=False),
+    "PEEK-3": Exercise(_mixed, _NUMBERS, judged=False),
+    "PEEK-4": Exercise(lambda facts: len(_answers(facts)), _PEEK, judged=False),
+    "PEEK-5": Exercise(_walked_on, _NUMBERS, judged=False),
+    "PEEK-6": Exercise(lambda facts: sum(map(len, facts.peeked.values())), _PEEK, judged=False),
+    "PEEK-7": Exercise(shown_locked, _PEEK),
 }
 _GIVEN: Final = [*given("reading", "EXERCISED").values()]
 EXERCISED: Final = {**PEEKS, **{rule: exercise for table in _GIVEN for rule, exercise in table.items()}}

@@ -89,6 +89,11 @@ class Screen:
         return hash(self.name)
 
 
+def where(holds: Callable[[Facts], object]) -> Callable[[Callable[[Facts], int]], Callable[[Facts], int]]:
+    """Count only in histories of which that holds."""
+    return lambda count: lambda facts: count(facts) if holds(facts) else 0
+
+
 class Exercise(NamedTuple):
     """A row of `exercised`, here or in a mechanism: how to count that a history exercises a rule.
 
@@ -98,5 +103,5 @@ class Exercise(NamedTuple):
 
     count: Callable[[Facts], int]
     needs: tuple[str, ...]
-    judged: bool = False
+    judged: bool = True
     finds: Callable[[Facts, Report], None] = lambda facts, report: None

@@ -136,7 +136,6 @@ USE: Final = Use(
     uses=_uses,
     rule="ENT-6",
     what="sizes of entities",
-    matters=lambda record, end: False,
     chosen=lambda entity: entity.max_size is not None,
     compared=_compared,
 )
@@ -148,4 +147,4 @@ def _full(facts: Facts) -> int:
     return sum(record.error == "quota" and facts.entity.max_size is not None for record in sends)
 
 
-EXERCISED: Final[Mapping[str, Exercise]] = {"ENT-6": Exercise(_full, ("send",), judged=True)}
+EXERCISED: Final[Mapping[str, Exercise]] = {"ENT-6": Exercise(_full, ("send",))}

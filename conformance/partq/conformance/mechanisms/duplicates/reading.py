@@ -9,7 +9,7 @@ copy, which says nothing of whether it was stored, nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -22,7 +22,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
-from partq.conformance.screens.protocol import Exercise
+from partq.conformance.screens.protocol import Exercise, where
 from partq.model.configuration import FOREVER, Config
 from partq.model.duplicates.norm import is_own_id
 from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
@@ -173,7 +173,6 @@ USE: Final = Use(
     uses=_without_id,
     rule="DUP-1",
     what="duplicates",
-    matters=lambda record, end: False,
     spreads=frozenset({"KEY-6"}),  # a message is dropped for any other one that was sent without an ID
     chosen=lambda entity: entity.duplicate_detection,
     tells_apart=_told_apart,
@@ -182,8 +181,7 @@ USE: Final = Use(
 )
 
 
-def _where_detected(count: Callable[[Facts], int]) -> Callable[[Facts], int]:
-    return lambda facts: count(facts) if facts.entity.duplicate_detection else 0
+_where_detected: Final = where(lambda facts: facts.entity.duplicate_detection)
 
 
 def _pairs(facts: Facts) -> Iterator[tuple[Sent, Sent]]:
@@ -230,8 +228,8 @@ def _assigned(facts: Facts) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "KEY-4": Exercise(_keyed_by_id, ("partitions",), judged=True),
-    "KEY-6": Exercise(_assigned, ("send",), judged=True),
-    "DUP-1": Exercise(_dropped, ("send",), judged=True),
-    "DUP-2": Exercise(_new_again, ("send",), judged=True),
+    "KEY-4": Exercise(_keyed_by_id, ("partitions",)),
+    "KEY-6": Exercise(_assigned, ("send",)),
+    "DUP-1": Exercise(_dropped, ("send",)),
+    "DUP-2": Exercise(_new_again, ("send",)),
 }

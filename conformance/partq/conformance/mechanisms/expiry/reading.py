@@ -38,4 +38,4 @@ def _outlived(facts: Facts) -> int:
     return sum(one.record.call + (one.message.ttl or 0) < end for one in sent)
 
 
-EXERCISED: Final[Mapping[str, Exercise]] = {"RCV-15": Exercise(_outlived, ("receive",), judged=True)}
+EXERCISED: Final[Mapping[str, Exercise]] = {"RCV-15": Exercise(_outlived, ("receive",))}

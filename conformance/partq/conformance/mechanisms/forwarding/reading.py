@@ -176,7 +176,6 @@ USE: Final = Use(
     uses=lambda record: record.op == FORWARD,
     rule="FWD-1",
     what="queues that forward",
-    matters=lambda record, end: False,
     chosen=lambda entity: bool(entity.forward_to) or isinstance(entity, Destination),
     alone=True,
     whole=True,
@@ -201,6 +200,6 @@ def _stopped(facts: Facts) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "FWD-1": Exercise(_keyed, ("receive", TOPICS), judged=True),
-    "FWD-2": Exercise(_stopped, ("receive", TOPICS), judged=True),
+    "FWD-1": Exercise(_keyed, ("receive", TOPICS)),
+    "FWD-2": Exercise(_stopped, ("receive", TOPICS)),
 }

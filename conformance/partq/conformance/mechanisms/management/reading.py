@@ -111,13 +111,11 @@ def _own_partitions(facts: Facts) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "ENT-1": Exercise(_refused_updates, (_UPDATES,), judged=True),
-    "ENT-7": Exercise(
-        lambda facts: len(_too_large(facts)), ("send", GETS), judged=True, finds=_find_accepted
-    ),
-    "MGT-1": Exercise(_counted, (GETS,), judged=True, finds=find_wrong),
-    "MGT-2": Exercise(_while_down, (GETS, _DOWN), judged=True),
-    "MGT-3": Exercise(_failed_amid_outage, (_UPDATES, _DOWN), judged=True),
-    "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,), judged=True),
-    "ENT-3": Exercise(_own_partitions, (GETS,), judged=True),
+    "ENT-1": Exercise(_refused_updates, (_UPDATES,)),
+    "ENT-7": Exercise(lambda facts: len(_too_large(facts)), ("send", GETS), finds=_find_accepted),
+    "MGT-1": Exercise(_counted, (GETS,), finds=find_wrong),
+    "MGT-2": Exercise(_while_down, (GETS, _DOWN)),
+    "MGT-3": Exercise(_failed_amid_outage, (_UPDATES, _DOWN)),
+    "ENT-2": Exercise(lambda facts: len(_answers(facts, "partitions")), (GETS,)),
+    "ENT-3": Exercise(_own_partitions, (GETS,)),
 }

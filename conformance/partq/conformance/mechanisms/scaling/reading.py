@@ -97,7 +97,6 @@ USE: Final = Use(
     uses=_scales,
     rule=_RULE,
     what="updates of the number of partitions",
-    matters=lambda record, end: False,
     spreads=frozenset({_RULE}),
     compared=_compared,
     begins=_begins,
@@ -115,5 +114,5 @@ def _changed(facts: Facts) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    _RULE: Exercise(_changed, (UPDATES, "assignment"), judged=True),
+    _RULE: Exercise(_changed, (UPDATES, "assignment")),
 }

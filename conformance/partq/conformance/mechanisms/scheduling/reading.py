@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts
@@ -10,7 +10,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.uses import Use
-from partq.conformance.screens.protocol import Exercise
+from partq.conformance.screens.protocol import Exercise, where
 from partq.model.messages import SCHEDULED
 from partq.model.operations import Outcome
 
@@ -35,9 +35,7 @@ def _scheduled(facts: Facts) -> set[str]:
     }
 
 
-def _where_any(count: Callable[[Facts], int]) -> Callable[[Facts], int]:
-    """Count only histories in which a message was scheduled."""
-    return lambda facts: count(facts) if facts.derive(_scheduled) else 0
+_where_any: Final = where(lambda facts: facts.derive(_scheduled))
 
 
 def _came(facts: Facts) -> int:
@@ -97,10 +95,10 @@ _SCHEDULE: Final = ("schedule",)
 _CANCEL: Final = (*_SCHEDULE, "cancel_scheduled")
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "SCH-1": Exercise(_came, _SCHEDULE, judged=True),
-    "SCH-2": Exercise(_numbered, (*_SCHEDULE, "sequence numbers"), judged=True),
-    "SCH-3": Exercise(_cancelled, _CANCEL, judged=True),
-    "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers"), judged=True),
-    "SCH-5": Exercise(_raced, _CANCEL, judged=True),
-    "SCH-6": Exercise(_came, _SCHEDULE, judged=True),
+    "SCH-1": Exercise(_came, _SCHEDULE),
+    "SCH-2": Exercise(_numbered, (*_SCHEDULE, "sequence numbers")),
+    "SCH-3": Exercise(_cancelled, _CANCEL),
+    "SCH-4": Exercise(_renumbered, (*_SCHEDULE, "sequence numbers")),
+    "SCH-5": Exercise(_raced, _CANCEL),
+    "SCH-6": Exercise(_came, _SCHEDULE),
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
-from partq.conformance.screens.protocol import Exercise
+from partq.conformance.screens.protocol import Exercise, where
 from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 
@@ -39,8 +39,7 @@ USE: Final = Use(
 )
 
 
-def _where_required(count: Callable[[Facts], int]) -> Callable[[Facts], int]:
-    return lambda facts: count(facts) if _is_chosen(facts.entity) else 0
+_where_required: Final = where(lambda facts: _is_chosen(facts.entity))
 
 
 @_where_required
@@ -95,9 +94,9 @@ def _read(facts: Facts) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "SES-1": Exercise(_received, (_ACCEPTS, _RECEIVES), judged=True),
-    "SES-2": Exercise(_read, (_READS, _WRITES), judged=True),
-    "SES-3": Exercise(_without, (_ACCEPTS, "send"), judged=True),
-    "SES-4": Exercise(_in_vain, (_ACCEPTS,), judged=True),
-    "SES-5": Exercise(_given_back, (_ACCEPTS, _CLOSES), judged=True),
+    "SES-1": Exercise(_received, (_ACCEPTS, _RECEIVES)),
+    "SES-2": Exercise(_read, (_READS, _WRITES)),
+    "SES-3": Exercise(_without, (_ACCEPTS, "send")),
+    "SES-4": Exercise(_in_vain, (_ACCEPTS,)),
+    "SES-5": Exercise(_given_back, (_ACCEPTS, _CLOSES)),
 }

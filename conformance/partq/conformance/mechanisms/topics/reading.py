@@ -15,7 +15,7 @@ from partq.conformance.history.entities import whole_of
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
-from partq.conformance.screens.protocol import Exercise
+from partq.conformance.screens.protocol import Exercise, where
 from partq.model.filters import SQL, parsed
 from partq.model.operations import OPS, TOPICS, Outcome
 from partq.model.profiles import Entity, requirements_of, rule_problem
@@ -91,7 +91,6 @@ USE: Final = Use(
     uses=lambda record: "rule" in record.args,
     rule="TOPIC-1",
     what="topics",
-    matters=lambda record, end: False,
     chosen=lambda entity: bool(entity.subscriptions),
     alone=True,
     asked=True,
@@ -102,10 +101,9 @@ USE: Final = Use(
 )
 
 
+@where(lambda facts: facts.entity.subscriptions)
 def _copies(facts: Facts) -> int:
     """Each message of its topic that a subscription shows."""
-    if not facts.entity.subscriptions:
-        return 0
     return sum(id in facts.origins for id in {*facts.received, *facts.peeked})
 
 
@@ -118,7 +116,7 @@ def _changes(facts: Facts, in_txn: bool) -> int:
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
-    "TOPIC-1": Exercise(_copies, ("receive", TOPICS), judged=True),
-    "TOPIC-2": Exercise(lambda facts: _changes(facts, in_txn=False), (TOPICS,), judged=True),
-    "TXN-6": Exercise(lambda facts: _changes(facts, in_txn=True), (TOPICS, "begin"), judged=True),
+    "TOPIC-1": Exercise(_copies, ("receive", TOPICS)),
+    "TOPIC-2": Exercise(lambda facts: _changes(facts, in_txn=False), (TOPICS,)),
+    "TXN-6": Exercise(lambda facts: _changes(facts, in_txn=True), (TOPICS, "begin")),
 }
