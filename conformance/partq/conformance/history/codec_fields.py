@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, Never
+from typing import Any, Final, Never, TypeVar
 
 from partq.model.messages import MAX_INT, MAX_SEQ
 
@@ -19,6 +19,8 @@ DEEPEST: Final = 50
 """So many lists and objects may lie in each other in free data."""
 
 FieldReader = Callable[[Any], Any]
+
+T = TypeVar("T")
 
 
 class FieldError(ValueError):
@@ -33,6 +35,14 @@ class FieldError(ValueError):
         """The same error, seen from the object or list that holds the field."""
         inner, outer = self.field, label(outer)
         return FieldError(outer + inner if inner[:1] in ("", "[") else f"{outer}.{inner}", self.message)
+
+
+def inside(outer: str, read: Callable[..., T], *values: Any) -> T:
+    """What the reader makes of the values, whose errors are seen from the object or list that holds them."""
+    try:
+        return read(*values)
+    except FieldError as error:
+        raise error.within(outer) from None
 
 
 def shown(value: object) -> str:
@@ -115,6 +125,11 @@ def one_of(known: Collection[str], what: str) -> FieldReader:
     return read
 
 
+def exactly(word: str) -> FieldReader:
+    """That word."""
+    return lambda value: value if value == word else wrong(f"{word!r}", value)
+
+
 def or_null(read: FieldReader) -> FieldReader:
     """What the reader takes, or null."""
     return lambda value: None if value is None else read(value)
@@ -170,21 +185,14 @@ def _check_json(value: Any, depth: int = 0) -> None:
     if type(value) is dict:
         for name, inner in value.items():
             a_text(name)
-            _checked_within(inner, name, depth + 1)
+            inside(name, _check_json, inner, depth + 1)
     elif type(value) is list:
         for position, inner in enumerate(value):
-            _checked_within(inner, f"[{position}]", depth + 1)
+            inside(f"[{position}]", _check_json, inner, depth + 1)
     elif type(value) is int:
         a_64_bit(value)
     elif value is not None and type(value) not in (str, bool):
         wrong("text, a whole number, true, false, null, a list or an object", value)
-
-
-def _checked_within(value: Any, where: str, depth: int) -> None:
-    try:
-        _check_json(value, depth)
-    except FieldError as error:
-        raise error.within(where) from None
 
 
 # --- objects ----------------------------------------------------------------------------------------

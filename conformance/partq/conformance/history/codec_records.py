@@ -25,6 +25,8 @@ from partq.conformance.history.codec_fields import (
     a_text,
     a_time,
     an_object,
+    exactly,
+    inside,
     list_of,
     one_of,
     or_null,
@@ -57,10 +59,7 @@ _SHOWN: Final = list_of(_delivery)
 
 def read_deliveries(data: Any) -> tuple[Delivery, ...]:
     """The messages of an answer in plain data. Raises `FieldError`."""
-    try:
-        found: tuple[Delivery, ...] = _SHOWN(data)
-    except FieldError as error:
-        raise error.within("messages") from None
+    found: tuple[Delivery, ...] = inside("messages", _SHOWN, data)
     return found
 
 
@@ -136,10 +135,7 @@ _RECORD: Final = Fields(
 
 def read_args(op: str, data: Any) -> dict[str, Any]:
     """The arguments of an operation in plain data. Raises `FieldError`."""
-    try:
-        return _ARGS[op].read(data)
-    except FieldError as error:
-        raise error.within("args") from None
+    return inside("args", _ARGS[op].read, data)
 
 
 def read_record(data: Any) -> Record:
@@ -203,34 +199,16 @@ def _completed(settings: Mapping[str, Any], usual: Entity) -> Entity:
 def _settings(data: Any) -> dict[str, dict[str, Any]]:
     if type(data) is not dict:
         wrong("an object", data)
-    found = {}
-    for name, settings in data.items():
-        try:
-            found[name] = _ENTITY.read(settings)
-        except FieldError as error:
-            raise error.within(name) from None
-    return found
+    return {name: inside(name, _ENTITY.read, settings) for name, settings in data.items()}
 
 
 def _entities(settings: Mapping[str, Mapping[str, Any]], usual: Entity) -> dict[str, Entity]:
-    found = {}
-    for name, some in settings.items():
-        try:
-            found[name] = _completed(some, usual)
-        except FieldError as error:
-            raise error.within(name).within("entities") from None
-    return found
-
-
-def _schema(value: Any) -> str:
-    if value != SCHEMA:
-        wrong(f"{SCHEMA!r}", value)
-    return SCHEMA
+    return {name: inside(name, _completed, some, usual) for name, some in settings.items()}
 
 
 _HEADER: Final = Fields(
     {
-        "schema": _schema,
+        "schema": exactly(SCHEMA),
         "profile": read_profile,
         "entities": _settings,
         "clock": one_of(CLOCKS, "clock"),
@@ -246,13 +224,13 @@ def read_header(data: Any) -> Header:
     """The header in plain data; what it does not say of an entity is as usual for its profile. Raises
     `FieldError`; another schema is reported first."""
     if type(data) is dict and "schema" in data and data["schema"] != SCHEMA:
-        raise FieldError("schema", f"expected {SCHEMA!r}, found {shown(data['schema'])}")
+        inside("schema", _HEADER.readers["schema"], data["schema"])
     if type(data) is dict and "schema" not in data and "op" in data:
         raise FieldError("", "is no header, but an operation: the header must be the first line")
     found = _HEADER.read(data)
     del found["schema"]
     usual = profile(found["profile"]).default_entity
-    found["entities"] = _entities(found.get("entities", {}), usual)
+    found["entities"] = inside("entities", _entities, found.get("entities", {}), usual)
     try:
         return Header(**found)
     except InvalidEntity as error:

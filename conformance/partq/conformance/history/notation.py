@@ -36,6 +36,8 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.history.entities import addressed
 from partq.conformance.history.notation_words import (
+    ALIASES,
+    WORDS,
     NotationError,
     delivery,
     items,
@@ -51,7 +53,7 @@ from partq.conformance.history.notation_words import (
 from partq.conformance.history.notation_words import text as unquoted
 from partq.conformance.history.record import Header, History, Record
 from partq.model.messages import Delivery, InvalidMessage
-from partq.model.operations import DEAD_LETTER, ENV, ERRORS, OPS, Kind, Outcome
+from partq.model.operations import ENV, ERRORS, OPS, Kind, Outcome
 from partq.model.profiles import Profile
 from partq.model.profiles import profile as profile_named
 
@@ -87,7 +89,6 @@ def history(
 
 
 _WHEN: Final = re.compile(r"@([\w.]+)(-([\w.]*))?")
-_ALIASES: Final = {"from": "from_seq", "session": "session_id", "until": "locked_until"}
 
 
 class _Call(NamedTuple):
@@ -231,15 +232,14 @@ def _failed(head: str, rest: list[str]) -> _Answer:
 
 def _arguments(op: str, words: list[str], family: Profile) -> dict[str, Any]:
     spec = OPS[op]
-    if "entity" in spec.args:
-        words = [f"entity={DEAD_LETTER}" if word == "dead" else word for word in words]
-    if "mode" in spec.args:
-        words = ["mode=receive_and_delete" if word == "delete" else word for word in words]
+    for short, (name, value) in WORDS.items():
+        if name in spec.args:
+            words = [f"{name}={value}" if word == short else word for word in words]
     args: dict[str, Any] = {}
     bare: list[str] = []
     for word in words:
         key, equals, value = word.partition("=") if "=" in word.split('"')[0] else (word, "", "")
-        name = _ALIASES.get(key, key)
+        name = ALIASES.get(key, key)
         flag = name in spec.args and spec.args[name].kind is Kind.FLAG
         if flag and not equals:
             _put(args, name, True)

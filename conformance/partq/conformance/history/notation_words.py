@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
+from partq.model.operations import DEAD_LETTER
 from partq.model.profiles import SECOND, Profile
 
 
@@ -161,6 +162,12 @@ def near(word: str, known: Mapping[str, object]) -> str:
     found = get_close_matches(word, known, n=1)
     return f"; did you mean {found[0]}?" if found else f"; known: {', '.join(known)}"
 
+
+ALIASES: Final = {"from": "from_seq", "session": "session_id", "until": "locked_until"}
+"""Words for arguments of other names."""
+
+WORDS: Final = {"dead": ("entity", DEAD_LETTER), "delete": ("mode", "receive_and_delete")}
+"""Words that are an argument and its value."""
 
 _Attributes = Mapping[str, tuple[str, Callable[[str], Any]]]
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from partq.conformance.history.entities import asked
-from partq.conformance.history.notation_words import SENT, SHOWN
+from partq.conformance.history.notation_words import ALIASES, SENT, SHOWN, WORDS
 from partq.conformance.history.record import TIMES, History, Record, time_text
 from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
-from partq.model.operations import DEAD_LETTER, OPS, Kind, Outcome
+from partq.model.operations import OPS, Kind, Outcome
 from partq.model.profiles import Profile, profile
 from partq.model.requirements import requirement
 
@@ -119,8 +119,8 @@ def _arguments(record: Record, family: Profile) -> Iterator[str]:
     yield from named
 
 
-_ALIASES: Final = {"from_seq": "from", "session_id": "session", "locked_until": "until"}
-_WORDS: Final = {("mode", "receive_and_delete"): "delete", ("entity", DEAD_LETTER): "dead"}
+_ALIASES: Final = {name: word for word, name in ALIASES.items()}
+_WORDS: Final = {said: word for word, said in WORDS.items()}
 
 
 def _answer(record: Record, family: Profile) -> Iterable[str]:

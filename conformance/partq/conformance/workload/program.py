@@ -21,10 +21,11 @@ from partq.conformance.history.codec_fields import (
     Fields,
     a_flag,
     a_name,
+    exactly,
+    inside,
     list_of,
     one_of,
     whole,
-    wrong,
 )
 from partq.conformance.history.codec_profiles import plain_profile, read_profile
 from partq.conformance.history.codec_records import fields_of, plain_entity, plain_message, read_entity
@@ -125,11 +126,6 @@ def _check_sizes(steps: Sequence[Step]) -> None:
             )
 
 
-def _schema(value: Any) -> None:
-    if value != SCHEMA:
-        wrong(f"{SCHEMA!r}", value)
-
-
 _STEP_ARGS: Final = {op: fields_of(one.args) for op, one in OPERATIONS.items()}
 _STEP: Final = Fields(
     {"proc": a_name, "op": one_of(OPERATIONS, "step"), "args": lambda value: value}, ("proc", "op")
@@ -138,16 +134,13 @@ _STEP: Final = Fields(
 
 def _step(data: Any) -> Step:
     found = _STEP.read(data)
-    try:
-        args = _STEP_ARGS[found["op"]].read(found.get("args", {}))
-    except FieldError as error:
-        raise error.within("args") from None
+    args = inside("args", _STEP_ARGS[found["op"]].read, found.get("args", {}))
     return Step(found["proc"], found["op"], args)
 
 
 _PROGRAM: Final = Fields(
     {
-        "schema": _schema,
+        "schema": exactly(SCHEMA),
         "profile": read_profile,
         "steps": list_of(_step),
         "entity": read_entity,
