@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload.phrases import Draft, Phrases, restart, send, send_some, settlement
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
@@ -18,13 +17,13 @@ def bind(draft: Draft) -> None:
 def _receive(draft: Draft, clients: Sequence[str], limit: int) -> None:
     """Each of the clients receives."""
     for client in clients:
-        draft.add(client, "receive", max=limit, timeout=SECOND)
+        draft.receive(client, limit)
 
 
 def rest(draft: Draft) -> None:
     """Long enough for every delay and handoff to end."""
     entity = draft.entity
-    draft.add(ENV, "advance", by=entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
+    draft.wait(entity.rebalance_delay + 2 * entity.max_handoff + SECOND)
 
 
 def _spread(draft: Draft) -> None:
@@ -34,15 +33,15 @@ def _spread(draft: Draft) -> None:
     batch = [first]
     for _ in range(1 + draft.source.below(7)):
         batch.append(replace(first, id=draft.message(None).id))
-    draft.add(draft.client(), "send_batch", messages=tuple(batch))
-    draft.add(draft.client(), "send", messages=(draft.message(key),))
+    draft.send(draft.client(), *batch)
+    draft.send(draft.client(), draft.message(key))
     _receive(draft, draft.clients, 20)
 
 
 def _mixed_batch(draft: Draft) -> None:
     """A batch of several keys, then everybody receives: their partitions show."""
     batch = tuple(draft.message(draft.some_key()) for _ in range(2 + draft.source.below(4)))
-    draft.add(draft.client(), "send_batch", messages=batch)
+    draft.send(draft.client(), *batch)
     _receive(draft, draft.clients, 20)
 
 
@@ -62,15 +61,15 @@ def _handoff(draft: Draft) -> None:
     draft.add(old, "bind")
     rest(draft)
     send_some(draft, 2, 3)
-    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.receive(old, 20)
     draft.add(new, "bind")
-    draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
+    draft.wait(draft.entity.rebalance_delay + SECOND)
     send(draft)
-    draft.add(old, "receive", max=5, timeout=SECOND)
+    draft.receive(old, 5)
     if draft.chance(2):
         draft.add(old, "complete", pick=list(range(20)))
-    draft.add(ENV, "advance", by=draft.entity.max_handoff)
-    draft.add(new, "receive", max=20, timeout=SECOND)
+    draft.wait(draft.entity.max_handoff)
+    draft.receive(new, 20)
 
 
 def _standby(draft: Draft) -> None:
@@ -89,41 +88,41 @@ def _bind_partition(draft: Draft) -> None:
 
 def _given_back(draft: Draft) -> None:
     """During a handoff the old flow gives back, or settles, some of what it has, and more is sent."""
-    old, new = _two(draft)
+    old, new = draft.two()
     draft.add(old, "bind")
     rest(draft)
     send_some(draft, 2, 4)
-    draft.add(old, "receive", max=20, timeout=SECOND)
+    draft.receive(old, 20)
     draft.add(new, "bind")
-    draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND // 2)
+    draft.wait(draft.entity.rebalance_delay + SECOND // 2)
     key = draft.key()
     for _ in range(1 + draft.source.below(3)):
-        draft.add(draft.client(), "send", messages=(draft.message(key),))
+        draft.send(draft.client(), draft.message(key))
     op = "abandon" if draft.source.below(3) else "complete"
     draft.add(old, op, pick=list(range(1 + draft.source.below(20))))
     _receive(draft, (old, new), 20)
-    draft.add(ENV, "advance", by=draft.entity.max_handoff)
-    draft.add(new, "receive", max=20, timeout=SECOND)
+    draft.wait(draft.entity.max_handoff)
+    draft.receive(new, 20)
 
 
 def _too_late(draft: Draft) -> None:
     """A flow settles when the time of the handoff is over, or its flow is gone."""
-    old, new = _two(draft)
+    old, new = draft.two()
     key = draft.key()
     draft.add(old, "bind")
     rest(draft)
     for _ in range(2 + draft.source.below(3)):
-        draft.add(draft.client(), "send", messages=(draft.message(key),))
-    draft.add(old, "receive", max=1 + draft.source.below(4), timeout=SECOND)
+        draft.send(draft.client(), draft.message(key))
+    draft.receive(old, 1 + draft.source.below(4))
     if draft.chance(2):
         draft.add(new, "bind")
-        draft.add(ENV, "advance", by=draft.entity.rebalance_delay + draft.entity.max_handoff + SECOND)
+        draft.wait(draft.entity.rebalance_delay + draft.entity.max_handoff + SECOND)
     else:
         draft.add(old, "unbind")
         draft.add(old, "bind")
-    draft.add(draft.client(), "send", messages=(draft.message(key),))
+    draft.send(draft.client(), draft.message(key))
     if draft.chance(2):
-        draft.add(new, "receive", max=20, timeout=SECOND)
+        draft.receive(new, 20)
     draft.add(old, settlement(draft), pick=[0, 1], lost=[0])
     _receive(draft, (new, old), 20)
 
@@ -138,9 +137,9 @@ def _all_leave(draft: Draft) -> None:
     for client in draft.clients[: 1 + draft.source.below(3)]:
         draft.add(client, "unbind" if draft.source.below(3) else "disconnect")
         if draft.chance(3):
-            draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
+            draft.wait(draft.entity.rebalance_delay // 2)
     rest(draft)
-    draft.add(draft.client(), "receive", max=20, timeout=SECOND)
+    draft.receive(draft.client(), 20)
 
 
 def _early_leave(draft: Draft) -> None:
@@ -168,26 +167,26 @@ def _second_flow(draft: Draft) -> None:
     rest(draft)
     send_some(draft, 2, 4)
     for _ in range(2):
-        draft.add(client, "receive", max=5, timeout=SECOND, flow=draft.source.below(2))
+        draft.receive(client, 5, flow=draft.source.below(2))
     draft.add(client, "complete", pick=[0, 1])
     if draft.chance(2):
         draft.add(client, "unbind", flow=draft.source.below(2))
-        draft.add(client, "receive", max=5, timeout=SECOND)
+        draft.receive(client, 5)
 
 
 def _killed_early(draft: Draft) -> None:
     """The broker is killed while a delay or a handoff is running; flows bind anew, and look at once."""
-    old, new = _two(draft)
+    old, new = draft.two()
     draft.add(old, "bind")
     if draft.chance(2):
         rest(draft)
         send(draft)
-        draft.add(old, "receive", max=5, timeout=SECOND)
+        draft.receive(old, 5)
         draft.add(new, "bind")
         if draft.chance(2):
-            draft.add(ENV, "advance", by=draft.entity.rebalance_delay + SECOND)
+            draft.wait(draft.entity.rebalance_delay + SECOND)
     restart(draft)
-    draft.add(ENV, "advance", by=draft.entity.rebalance_delay // 2)
+    draft.wait(draft.entity.rebalance_delay // 2)
     for client in (old, new):
         draft.add(client, "unbind")
         draft.add(client, "bind")
@@ -195,19 +194,12 @@ def _killed_early(draft: Draft) -> None:
     rest(draft)
 
 
-def _two(draft: Draft) -> tuple[str, str]:
-    """Two clients."""
-    first = draft.source.below(len(draft.clients))
-    other = first + 1 + draft.source.below(len(draft.clients) - 1)
-    return draft.clients[first], draft.clients[other % len(draft.clients)]
-
-
 def _newcomer(draft: Draft) -> None:
     """A client binds, and at once receives and deletes."""
     client = draft.client()
     send(draft)
     draft.add(client, "bind")
-    draft.add(client, "receive", max=2, mode="receive_and_delete", timeout=SECOND)
+    draft.take(client, 2)
 
 
 FLOW_PHRASES: Final[Phrases] = {
@@ -229,4 +221,3 @@ FLOW_PHRASES: Final[Phrases] = {
     "unbind": lambda draft: draft.add(draft.client(), "unbind"),
     "disconnect": lambda draft: draft.add(draft.client(), "disconnect"),
 }
-"""Every phrase of these by its name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 from random import Random
 from typing import Final
@@ -83,7 +84,7 @@ def generate(
     clients = tuple(f"c{n}" for n in range(1, 3 + (0, 0, 1, 1, 2, 6)[source.below(6)]))
     keys = _keys(source)
     draft = Draft(family, entity, source, keys, clients)
-    table = _table(theme, tuple(themes[theme].items()))
+    table = _table(tuple(themes[theme].items()))
     if family.flows:
         bind(draft)
     for _ in range(length):
@@ -122,13 +123,7 @@ def _entity(family: Profile, theme: Theme, source: Source) -> Entity:
     return Entity(partitions=partitions, seq_start=start, peek_cap=cap, max_delivery_count=tries)
 
 
-_TABLES: Final[dict[tuple[str, tuple[tuple[str, int], ...]], tuple[str, ...]]] = {}
-
-
-def _table(theme: str, weights: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
-    """The theme's phrases, each as often as it weighs; made once."""
-    known = _TABLES.get((theme, weights))
-    if known is None:
-        known = tuple(name for name, weight in weights for _ in range(weight))
-        _TABLES[theme, weights] = known
-    return known
+@cache
+def _table(weights: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """The phrases, each as often as it weighs."""
+    return tuple(name for name, weight in weights for _ in range(weight))

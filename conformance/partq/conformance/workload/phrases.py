@@ -47,6 +47,28 @@ class Draft:
     def add(self, proc: str, op: str, /, **args: Any) -> None:
         self.steps.append(Step(proc, op, args))
 
+    def send(self, proc: str, *messages: Message, **args: Any) -> None:
+        """Send one message, or several as a batch."""
+        self.add(proc, "send" if len(messages) == 1 else "send_batch", messages=messages, **args)
+
+    def receive(self, proc: str, limit: int = 1, **args: Any) -> None:
+        """Lock up to so many messages."""
+        self.add(proc, "receive", max=limit, timeout=SECOND, **args)
+
+    def take(self, proc: str, limit: int) -> None:
+        """Receive and delete up to so many messages."""
+        self.add(proc, "receive", max=limit, mode="receive_and_delete", timeout=SECOND)
+
+    def wait(self, ns: int) -> None:
+        """Time passes."""
+        self.add(ENV, "advance", by=ns)
+
+    def two(self) -> tuple[str, str]:
+        """Two clients."""
+        first = self.source.below(len(self.clients))
+        other = first + 1 + self.source.below(len(self.clients) - 1)
+        return self.clients[first], self.clients[other % len(self.clients)]
+
     def key(self) -> str:
         return self.keys[self.source.below(len(self.keys))]
 
@@ -97,7 +119,7 @@ _WAYS: Final[Mapping[KeyRule, tuple[Callable[[str, str, str], Message], ...]]] =
 
 
 def send(draft: Draft) -> None:
-    draft.add(draft.client(), "send", messages=(draft.message(draft.some_key()),))
+    draft.send(draft.client(), draft.message(draft.some_key()))
 
 
 def send_some(draft: Draft, least: int, spread: int) -> None:
@@ -115,8 +137,7 @@ def restart(draft: Draft) -> None:
 def send_in(draft: Draft, client: str, key: str | None) -> None:
     """A message in the client's transaction, or, once in six times, a batch of two."""
     count = 1 if draft.source.below(6) else 2
-    messages = tuple(draft.message(key) for _ in range(count))
-    draft.add(client, "send" if count == 1 else "send_batch", messages=messages, txn=True)
+    draft.send(client, *(draft.message(key) for _ in range(count)), txn=True)
 
 
 def browse(draft: Draft, client: str | None = None) -> None:
@@ -132,7 +153,7 @@ def settlement(draft: Draft) -> str:
 def _conflict(draft: Draft) -> None:
     draft.messages += 1
     message = Message(f"m{draft.messages}", "two keys", session_id=draft.key(), partition_key="other")
-    draft.add(draft.client(), "send", messages=(message,))
+    draft.send(draft.client(), message)
 
 
 def _batch(draft: Draft) -> None:
@@ -140,23 +161,23 @@ def _batch(draft: Draft) -> None:
     messages = [draft.message(key) for _ in range(2 + draft.source.below(3))]
     if draft.chance(4):
         messages.append(draft.message(f"{draft.key()}-too"))
-    draft.add(draft.client(), "send_batch", messages=tuple(messages))
+    draft.send(draft.client(), *messages)
 
 
 def _burst(draft: Draft) -> None:
     """Several sends of one key, or keyless: enough to distinguish a rule from chance."""
     key = draft.some_key()
     for _ in range(3 + draft.source.below(4)):
-        draft.add(draft.client(), "send", messages=(draft.message(key),))
+        draft.send(draft.client(), draft.message(key))
 
 
 def _receive(draft: Draft) -> None:
-    draft.add(draft.client(), "receive", max=(1, 1, 2, 5, 20)[draft.source.below(5)], timeout=SECOND)
+    draft.receive(draft.client(), (1, 1, 2, 5, 20)[draft.source.below(5)])
 
 
 def _take(draft: Draft) -> None:
     most = 1 + draft.source.below(3)
-    draft.add(draft.client(), "receive", max=most, mode="receive_and_delete", timeout=SECOND)
+    draft.take(draft.client(), most)
 
 
 def settling(op: str) -> Phrase:
@@ -174,7 +195,7 @@ def _settle_all(draft: Draft) -> None:
     client = draft.client()
     for _ in range(3):
         draft.add(client, "complete", pick=list(range(20)))
-        draft.add(client, "receive", max=20, timeout=SECOND)
+        draft.receive(client, 20)
 
 
 def _stale(draft: Draft) -> None:
@@ -186,10 +207,10 @@ def _keep(draft: Draft) -> None:
     """A lock is renewed half-way, and its first duration passes."""
     client, half = draft.client(), draft.entity.lock_duration // 2
     send(draft)
-    draft.add(client, "receive", max=1, timeout=SECOND)
-    draft.add(ENV, "advance", by=half)
+    draft.receive(client)
+    draft.wait(half)
     draft.add(client, "renew_lock", pick=[draft.source.below(2)])
-    draft.add(ENV, "advance", by=half + SECOND)
+    draft.wait(half + SECOND)
     _receive(draft)
 
 
@@ -197,8 +218,8 @@ def _late(draft: Draft) -> None:
     """A settlement comes when its lock has run out."""
     client = draft.client()
     send(draft)
-    draft.add(client, "receive", max=1 + draft.source.below(2), timeout=SECOND)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.receive(client, 1 + draft.source.below(2))
+    draft.wait(draft.entity.lock_duration + SECOND)
     draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[0])
 
 
@@ -211,7 +232,7 @@ def _past_the_end(draft: Draft) -> None:
     """A peek from a number on at which there may be nothing any more."""
     client = draft.client()
     send(draft)
-    draft.add(client, "receive", max=20, mode="receive_and_delete", timeout=SECOND)
+    draft.take(client, 20)
     draft.add(client, "peek", max=5, **{"from": draft.source.below(50)})
 
 
@@ -237,9 +258,9 @@ def _transaction(draft: Draft) -> None:
 def _settle_transaction(draft: Draft) -> None:
     client = draft.client()
     for _ in range(2 * draft.source.below(2)):
-        draft.add(draft.client(), "send", messages=(draft.message(None),))
-        draft.add(client, "receive", max=1, timeout=SECOND)
-    draft.add(client, "receive", max=1 + draft.source.below(4), timeout=SECOND)
+        draft.send(draft.client(), draft.message(None))
+        draft.receive(client)
+    draft.receive(client, 1 + draft.source.below(4))
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(2)):
         op = "complete" if draft.source.below(4) else "abandon"
@@ -255,7 +276,7 @@ def _advance(draft: Draft) -> None:
     lengths = (SECOND, 2 * SECOND, entity.lock_duration // 2, entity.lock_duration + SECOND)
     if draft.family.flows:
         lengths = (SECOND, 2 * SECOND, entity.rebalance_delay + SECOND, entity.max_handoff + SECOND)
-    draft.add(ENV, "advance", by=lengths[draft.source.below(4)])
+    draft.wait(lengths[draft.source.below(4)])
 
 
 def _outage(draft: Draft) -> None:
@@ -279,7 +300,7 @@ def _cut_off(draft: Draft) -> None:
     """A front end is lost that may have fetched more than it was asked for."""
     client = draft.client()
     send_some(draft, 2, 4)
-    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.receive(client)
     draft.add(ENV, "frontend_lost", proc=client)
 
 
@@ -287,7 +308,7 @@ def _cut_short(draft: Draft) -> None:
     """A front end is lost through which a batch is on its way."""
     client, key = draft.client(), draft.some_key()
     messages = tuple(draft.message(key) for _ in range(2 + draft.source.below(3)))
-    draft.add(client, "send_batch", messages=messages)
+    draft.send(client, *messages)
     draft.add(ENV, "frontend_lost", proc=client)
 
 
@@ -296,7 +317,7 @@ def _wear_out(draft: Draft) -> None:
     client = draft.client()
     send(draft)
     for _ in range(WEARING):
-        draft.add(client, "receive", max=1, timeout=SECOND)
+        draft.receive(client)
         draft.add(client, "abandon", pick=[0])
 
 
@@ -335,4 +356,3 @@ PHRASES: Final[Phrases] = {
     "front_end": lambda draft: draft.add(ENV, "frontend_lost", proc=draft.client()),
     "kill": _kill,
 }
-"""Every phrase of these by its name."""

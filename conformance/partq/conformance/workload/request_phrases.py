@@ -9,7 +9,6 @@ from typing import Final
 
 from partq.conformance.workload.phrases import Draft, Phrases, browse, send, send_in, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 LARGE: Final = ("large" * 2_000, "larger" * 12_000)
@@ -47,13 +46,13 @@ def _odd_batch(draft: Draft) -> None:
     batch.insert(
         draft.source.below(len(batch) + 1), _ODDITIES[draft.source.below(len(_ODDITIES))](draft, key)
     )
-    draft.add(draft.client(), "send_batch", messages=tuple(batch))
+    draft.send(draft.client(), *batch)
 
 
 def _long_batch(draft: Draft) -> None:
     key = draft.some_key()
     batch = tuple(draft.message(key) for _ in range(6 + draft.source.below(5)))
-    draft.add(draft.client(), "send_batch", messages=batch)
+    draft.send(draft.client(), *batch)
 
 
 def _odd_message(draft: Draft) -> None:
@@ -63,7 +62,7 @@ def _odd_message(draft: Draft) -> None:
     else:
         properties = ((SOLACE_KEY, ""), (JMS_KEY, draft.key()), ("other", ""))
         message = replace(draft.message(None), properties=properties[: 1 + draft.source.below(3)])
-    draft.add(draft.client(), "send", messages=(message,))
+    draft.send(draft.client(), message)
 
 
 def _large(draft: Draft) -> None:
@@ -73,7 +72,7 @@ def _large(draft: Draft) -> None:
         message = draft.message(key)
         if draft.chance(2):
             message = replace(message, body=LARGE[draft.source.below(len(LARGE))])
-        draft.add(draft.client(), "send", messages=(message,))
+        draft.send(draft.client(), message)
     start: str | int = "start" if draft.chance(2) else draft.source.below(50)
     draft.add(client, "peek", max=6, **{"from": start})
     draft.add(client, "peek", max=6)
@@ -85,14 +84,14 @@ def _large(draft: Draft) -> None:
 def _fill(draft: Draft, key: str, messages: int) -> None:
     """Messages of one key, in one request."""
     batch = tuple(draft.message(key) for _ in range(messages))
-    draft.add(draft.client(), "send_batch", messages=batch)
+    draft.send(draft.client(), *batch)
 
 
 def _handful(draft: Draft) -> None:
     """Three or more messages are settled at once."""
     client = draft.client()
     _fill(draft, draft.key(), 3 + draft.source.below(3))
-    draft.add(client, "receive", max=3 + draft.source.below(4), timeout=SECOND)
+    draft.receive(client, 3 + draft.source.below(4))
     first = draft.source.below(3)
     draft.add(client, settlement(draft), pick=list(range(first, first + 3 + draft.source.below(2))))
 
@@ -101,15 +100,15 @@ def _mixed_handful(draft: Draft) -> None:
     """A settlement names locks that hold and locks that were lost: settled before, run out, or of nobody."""
     client, half = draft.client(), draft.entity.lock_duration // 2 + SECOND
     _fill(draft, draft.key(), 4 + draft.source.below(3))
-    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.receive(client, 2)
     way = draft.source.below(4)
     if way == 0:
-        draft.add(ENV, "advance", by=half)
-        draft.add(client, "receive", max=3, timeout=SECOND)
-        draft.add(ENV, "advance", by=half)
+        draft.wait(half)
+        draft.receive(client, 3)
+        draft.wait(half)
         draft.add(client, settlement(draft), pick=[0, 1, 2, 3])
         return
-    draft.add(client, "receive", max=3, timeout=SECOND)
+    draft.receive(client, 3)
     draft.add(client, "complete", pick=[0])
     lost = [draft.source.below(6)] if way < 3 else []
     draft.add(
@@ -139,7 +138,7 @@ def _long_transaction(draft: Draft) -> None:
     """Settlements and sends in one transaction, in any order, with others looking on; what comes after it."""
     client, key = draft.client(), draft.key()
     _fill(draft, key, 3 + draft.source.below(3))
-    draft.add(client, "receive", max=3 + draft.source.below(3), timeout=SECOND)
+    draft.receive(client, 3 + draft.source.below(3))
     draft.add(client, "begin")
     for _ in range(2 + draft.source.below(4)):
         if draft.chance(2):
@@ -167,7 +166,7 @@ def _ended(draft: Draft, client: str, key: str) -> None:
     """Something is asked for in a transaction that has ended."""
     way = draft.source.below(4)
     if way == 0:
-        draft.add(client, "send", messages=(draft.message(key),), ended=True)
+        draft.send(client, draft.message(key), ended=True)
     elif way == 1:
         draft.add(client, settlement(draft), pick=[draft.source.below(4)], ended=True)
     else:
@@ -177,7 +176,7 @@ def _ended(draft: Draft, client: str, key: str) -> None:
 def _after_the_end(draft: Draft) -> None:
     client, key = draft.client(), draft.key()
     draft.add(client, "begin")
-    draft.add(client, "send", messages=(draft.message(key),), txn=True)
+    draft.send(client, draft.message(key), txn=True)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
     _ended(draft, client, key)
     send(draft)
@@ -194,4 +193,3 @@ REQUEST_PHRASES: Final[Phrases] = {
     "long_transaction": _long_transaction,
     "after_the_end": _after_the_end,
 }
-"""Every phrase of these by its name."""

@@ -28,21 +28,21 @@ def _nothing(draft: Draft, client: str, key: str) -> None:
 
 
 def _receive(draft: Draft, client: str, key: str) -> None:
-    draft.add(client, "receive", max=5, timeout=SECOND)
+    draft.receive(client, 5)
 
 
 def _take(draft: Draft, client: str, key: str) -> None:
-    draft.add(client, "receive", max=2, mode="receive_and_delete", timeout=SECOND)
+    draft.take(client, 2)
     _receive(draft, client, key)
 
 
 def _store_and_receive(draft: Draft, client: str, key: str) -> None:
     """Messages of the key and of others, most of them locked by the client."""
     for _ in range(2 + draft.source.below(2)):
-        draft.add(draft.client(), "send", messages=(draft.message(key),))
+        draft.send(draft.client(), draft.message(key))
         send(draft)
     for _ in range(3):
-        draft.add(client, "receive", max=3, timeout=SECOND)
+        draft.receive(client, 3)
 
 
 def _sends(draft: Draft, client: str, key: str) -> None:
@@ -51,24 +51,21 @@ def _sends(draft: Draft, client: str, key: str) -> None:
 
 def _impatient_sends(draft: Draft, client: str, key: str) -> None:
     for _ in range(2 + draft.source.below(2)):
-        draft.add(
-            client, "send", messages=(draft.message(None),), timeout=(5 + draft.source.below(10)) * SECOND
-        )
+        draft.send(client, draft.message(None), timeout=(5 + draft.source.below(10)) * SECOND)
 
 
 def _keyless(draft: Draft, client: str, key: str) -> None:
     """One client's keyless messages, alone or some at once: enough that a refusal is no chance."""
     for _ in range(4 + draft.source.below(3)):
         count = 1 + draft.source.below(3)
-        messages = tuple(draft.message(None) for _ in range(count))
-        draft.add(client, "send" if count == 1 else "send_batch", messages=messages)
+        draft.send(client, *(draft.message(None) for _ in range(count)))
 
 
 def _batches(draft: Draft, client: str, key: str) -> None:
     for _ in range(2):
         chosen = draft.some_key()
         batch = tuple(draft.message(chosen) for _ in range(2 + draft.source.below(2)))
-        draft.add(draft.client(), "send_batch", messages=batch)
+        draft.send(draft.client(), *batch)
 
 
 def _settlements(draft: Draft, client: str, key: str) -> None:
@@ -83,18 +80,18 @@ def _renewals(draft: Draft, client: str, key: str) -> None:
 
 def _outlast(draft: Draft, client: str, key: str) -> None:
     """The first duration of the locks passes; somebody receives."""
-    draft.add(ENV, "advance", by=draft.entity.lock_duration // 2 + SECOND)
-    draft.add(draft.client(), "receive", max=5, timeout=SECOND)
+    draft.wait(draft.entity.lock_duration // 2 + SECOND)
+    draft.receive(draft.client(), 5)
 
 
 def _half_a_lock(draft: Draft, client: str, key: str) -> None:
     _store_and_receive(draft, client, key)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration // 2)
+    draft.wait(draft.entity.lock_duration // 2)
 
 
 def _begin_and_send(draft: Draft, client: str, key: str) -> None:
     draft.add(client, "begin")
-    draft.add(client, "send", messages=(draft.message(key),), txn=True)
+    draft.send(client, draft.message(key), txn=True)
 
 
 def _begin_and_settle(draft: Draft, client: str, key: str) -> None:
@@ -103,12 +100,12 @@ def _begin_and_settle(draft: Draft, client: str, key: str) -> None:
     for _ in range(1 + draft.source.below(3)):
         draft.add(client, settlement(draft), pick=[0], txn=True)
     if draft.chance(2):
-        draft.add(client, "send", messages=(draft.message(key),), txn=True)
+        draft.send(client, draft.message(key), txn=True)
 
 
 def _end(draft: Draft, client: str, key: str) -> None:
     if draft.chance(3):
-        draft.add(client, "send", messages=(draft.message(key),), txn=True)
+        draft.send(client, draft.message(key), txn=True)
     if draft.chance(2):
         draft.add(client, settlement(draft), pick=[0], txn=True)
     draft.add(client, "rollback" if draft.chance(5) else "commit")
@@ -222,4 +219,3 @@ def trouble(draft: Draft) -> None:
 
 
 TROUBLE_PHRASES: Final[Phrases] = {"trouble": trouble}
-"""Every phrase of these by its name."""

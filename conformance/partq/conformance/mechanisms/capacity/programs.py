@@ -21,7 +21,7 @@ _LOAD: Final = "x" * 24_000
 
 def _large(draft: Draft, body: str, key: str | None, session: str | None = None) -> None:
     draft.messages += 1
-    draft.add(draft.client(), "send", messages=(Message(f"m{draft.messages}", body, session, key),))
+    draft.send(draft.client(), Message(f"m{draft.messages}", body, session, key))
 
 
 def _flood(draft: Draft) -> None:

@@ -12,7 +12,7 @@ from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTER, ENV
+from partq.model.operations import DEAD_LETTER
 from partq.model.profiles import SECOND
 
 _REASONS: Final = ("poison", "poison", "spoilt")
@@ -32,7 +32,7 @@ def _browse_dead(draft: Draft, client: str) -> None:
 def _receive_dead(draft: Draft, client: str) -> None:
     mode = {"mode": "receive_and_delete"} if draft.chance(5) else {}
     most = 1 + draft.source.below(3)
-    draft.add(client, "receive", max=most, timeout=SECOND, entity=DEAD_LETTER, **mode)
+    draft.receive(client, most, entity=DEAD_LETTER, **mode)
 
 
 def _settle_dead(draft: Draft, client: str) -> None:
@@ -60,7 +60,7 @@ def _take(draft: Draft) -> None:
 def _buried(draft: Draft) -> None:
     """Dead-lettered, shown, and received in the dead-letter queue, by two clients."""
     client = draft.client()
-    draft.add(client, "receive", max=1 + draft.source.below(3), timeout=SECOND)
+    draft.receive(client, 1 + draft.source.below(3))
     _dead_letter(draft, client, 0, 1)
     if draft.chance(2):
         _look(draft)
@@ -75,9 +75,9 @@ def _worn_out(draft: Draft) -> None:
     """Delivered as often as the entity allows, and looked for in both queues."""
     client = draft.client()
     for _ in range(min(draft.entity.max_delivery_count, 4)):
-        draft.add(client, "receive", max=2, timeout=SECOND)
+        draft.receive(client, 2)
         draft.add(client, "abandon", pick=[0, 1])
-    draft.add(draft.client(), "receive", max=2, timeout=SECOND)
+    draft.receive(draft.client(), 2)
     _look(draft)
 
 
@@ -85,7 +85,7 @@ def _outlasted(draft: Draft) -> None:
     """The lock on a dead letter runs out."""
     client = draft.client()
     _receive_dead(draft, client)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.wait(draft.entity.lock_duration + SECOND)
     _receive_dead(draft, draft.client())
     _settle_dead(draft, client)
     _look(draft)
@@ -104,7 +104,7 @@ def _together(draft: Draft) -> None:
     """Dead-lettered in a transaction, which is committed or not."""
     client = draft.client()
     phrases.send(draft)
-    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.receive(client)
     draft.add(client, "begin")
     _dead_letter(draft, client, draft.source.below(3), txn=True)
     if draft.chance(2):
@@ -123,7 +123,6 @@ PHRASES: Final[Phrases] = {
     "dead_survives": _survives,
     "dead_together": _together,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "deadletters",
@@ -138,9 +137,8 @@ THEME: Final = Theme(
 """Messages moved to the dead-letter queue, and handled there."""
 
 
-def _set_aside_by(proc: str, txn: bool = False) -> Step:
-    """Dead-letter the message of its first lock."""
-    return do.asking(do.settle(proc, DEAD_LETTER, txn=txn), {"reason": _REASONS[0]})
+_SET_ASIDE: Final = do.asking(do.settle("c1", DEAD_LETTER), {"reason": _REASONS[0]})
+"""A client dead-letters the message of its first lock."""
 
 
 def _dead(step: Step) -> Step:
@@ -157,7 +155,7 @@ def _by_its_holder() -> Steps:
     Dead-lettered for a reason, passed by a later message, received and completed as a dead letter."""
     yield from (do.send("c1", message(f"m{n}", "a")) for n in (1, 2))
     yield do.receive("c1")
-    yield _set_aside_by("c1")
+    yield _SET_ASIDE
     yield do.receive("c2", 5)
     yield do.complete("c2")
     yield _dead(do.peek("c2"))
@@ -188,7 +186,7 @@ def _locked() -> Steps:
     again = _dead(do.receive("c1"))
     yield do.send("c1", message("m1", "a"))
     yield do.receive("c1")
-    yield _set_aside_by("c1")
+    yield _SET_ASIDE
     yield again
     yield _dead(do.receive("c2"))
     yield _dead(do.abandon("c1"))
@@ -208,13 +206,9 @@ def _in_transaction() -> Steps:
     """A message is dead-lettered at the commit of the transaction, or not at all."""
     yield do.send("c1", message("m1", "a"))
     yield do.receive("c1")
-    yield do.begin("c1")
-    yield _set_aside_by("c1", txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", _SET_ASIDE, end=do.rollback)
     yield _dead(do.peek("c2"))
-    yield do.begin("c1")
-    yield _set_aside_by("c1", txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", _SET_ASIDE)
     yield _dead(do.peek("c2", start="start"))
     yield _dead(do.receive("c1"))
     yield _dead(do.complete("c1"))

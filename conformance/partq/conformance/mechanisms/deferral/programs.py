@@ -14,7 +14,7 @@ from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import DEFERRED
-from partq.model.operations import DRAINER, ENV
+from partq.model.operations import DRAINER
 from partq.model.profiles import SECOND
 
 
@@ -33,11 +33,11 @@ def _settle_some(draft: Draft, client: str) -> None:
 def _set_aside(draft: Draft) -> None:
     """Set aside, passed by others, shown, and taken up again."""
     client = draft.client()
-    draft.add(client, "receive", max=1 + draft.source.below(3), timeout=SECOND)
+    draft.receive(client, 1 + draft.source.below(3))
     draft.add(client, "defer", pick=[draft.source.below(3)])
     if draft.chance(2):
         phrases.send(draft)
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.receive(draft.client(), 3)
     if draft.chance(2):
         browse(draft)
     _ask(draft, client)
@@ -55,17 +55,17 @@ def _found(draft: Draft) -> None:
 def _late(draft: Draft) -> None:
     """Set aside when the lock has ended, or just before."""
     client = draft.client()
-    draft.add(client, "receive", max=1, timeout=SECOND)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration - SECOND // (1, 1_000)[draft.source.below(2)])
+    draft.receive(client)
+    draft.wait(draft.entity.lock_duration - SECOND // (1, 1_000)[draft.source.below(2)])
     draft.add(client, "defer", pick=[draft.source.below(3)])
-    draft.add(draft.client(), "receive", max=2, timeout=SECOND)
+    draft.receive(draft.client(), 2)
 
 
 def _outlasted(draft: Draft) -> None:
     """The lock on a deferred message runs out."""
     client = draft.client()
     _ask(draft, client)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.wait(draft.entity.lock_duration + SECOND)
     _ask(draft, client)
     _settle_some(draft, client)
 
@@ -73,7 +73,7 @@ def _outlasted(draft: Draft) -> None:
 def _together(draft: Draft) -> None:
     """Deferred in a transaction, which is committed or not, while another client asks for it."""
     client = draft.client()
-    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.receive(client, 2)
     draft.add(client, "begin")
     draft.add(client, "defer", pick=[draft.source.below(4)], txn=True)
     if draft.chance(2):
@@ -93,7 +93,6 @@ PHRASES: Final[Phrases] = {
     "outlasted": _outlasted,
     "deferred_together": _together,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "deferral",
@@ -106,12 +105,11 @@ THEME: Final = Theme(
 )
 
 
-def _defers(proc: str, txn: bool = False) -> Step:
-    return do.settle(proc, "defer", txn=txn)
+_DEFERS: Final = do.settle("c1", "defer")
 
 
-def _receive_deferred(proc: str, *pick: int) -> Step:
-    return Step(proc, "receive_deferred", {"pick": list(pick)})
+def _receive_deferred(*pick: int) -> Step:
+    return Step("c1", "receive_deferred", {"pick": list(pick)})
 
 
 CASES: Final = Cases()
@@ -122,15 +120,15 @@ def _by_its_number() -> Steps:
     """A deferred message is passed by others, and received by its number alone."""
     yield from (do.send("c1", message(f"m{n}", "a")) for n in (1, 2))
     yield do.receive("c1")
-    yield _defers("c1")
+    yield _DEFERS
     yield do.receive("c2", 5)
     yield do.complete("c2")
     yield do.receive("c2", 5)
     yield do.peek("c2")
-    yield _receive_deferred("c1", 0)
-    yield _receive_deferred("c1", 0)
+    yield _receive_deferred(0)
+    yield _receive_deferred(0)
     yield do.complete("c1")
-    yield _receive_deferred("c1", 0)
+    yield _receive_deferred(0)
     yield do.peek("c2", start="start")
 
 
@@ -139,8 +137,8 @@ def _across() -> Steps:
     """Numbers of different partitions in one call are refused.
     Messages of many keys are deferred, and asked for two at a time."""
     sends = [do.send("c1", message(f"m{n}", f"k{n}")) for n in range(8)]
-    takes = [step for _ in range(8) for step in (do.receive("c1"), _defers("c1"))]
-    pairs = [_receive_deferred("c1", n, n + 1) for n in range(7)]
+    takes = [step for _ in range(8) for step in (do.receive("c1"), _DEFERS)]
+    pairs = [_receive_deferred(n, n + 1) for n in range(7)]
     return [*sends, *takes, *pairs, do.peek("c2")]
 
 
@@ -149,10 +147,10 @@ def _set_aside_again() -> Steps:
     """When a lock on a deferred message ends, it is deferred still, and its count is one higher.
     A lock on a deferred message is abandoned, runs out, and falls with the broker."""
     down, up = do.restart()
-    again = _receive_deferred("c1", 0)
+    again = _receive_deferred(0)
     yield do.send("c1", message("m1", "a"))
     yield do.receive("c1")
-    yield _defers("c1")
+    yield _DEFERS
     yield again
     yield do.abandon("c1")
     yield do.receive("c2")
@@ -173,15 +171,11 @@ def _in_a_transaction() -> Steps:
     """A message is deferred at the commit of the transaction, or not at all."""
     yield do.send("c1", message("m1", "a"))
     yield do.receive("c1")
-    yield do.begin("c1")
-    yield _defers("c1", txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", _DEFERS, end=do.rollback)
     yield do.peek("c2")
-    yield do.begin("c1")
-    yield _defers("c1", txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", _DEFERS)
     yield do.peek("c2", start="start")
-    yield _receive_deferred("c1", 0)
+    yield _receive_deferred(0)
     yield do.complete("c1")
 
 

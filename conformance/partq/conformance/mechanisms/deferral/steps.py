@@ -57,7 +57,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         _by_number,
         _received,
         idle="it knew no such number",
-        written=lambda pen, held, action: None,
         retraced=_retraced,
     ),
 }

@@ -21,7 +21,7 @@ _BODIES: Final = ("", "plain", "ünï¢ødé ✓", "<b>&amp;</b>", "x" * 2000, "
 def _ask(draft: Draft, clients: int) -> None:
     """Several clients ask for a message each."""
     for _ in range(clients):
-        draft.add(draft.client(), "receive", max=1, timeout=SECOND)
+        draft.receive(draft.client())
 
 
 def _ask_in_vain(draft: Draft) -> None:
@@ -29,7 +29,7 @@ def _ask_in_vain(draft: Draft) -> None:
     phrases.send_some(draft, 1, 2)
     _ask(draft, 3)
     if draft.source.below(3):
-        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+        draft.wait(draft.entity.lock_duration + SECOND)
     _ask(draft, 2)
     draft.add(draft.client(), settlement(draft), pick=[0])
 
@@ -39,8 +39,8 @@ def _ask_again(draft: Draft) -> None:
     client, part = draft.client(), draft.entity.lock_duration // (2 + draft.source.below(3))
     phrases.send_some(draft, 2, 4)
     for _ in range(2 + draft.source.below(3)):
-        draft.add(client, "receive", max=1, timeout=SECOND)
-        draft.add(ENV, "advance", by=part)
+        draft.receive(client)
+        draft.wait(part)
     draft.add(client, settlement(draft), pick=[draft.source.below(3)])
     _ask(draft, 2)
 
@@ -49,12 +49,12 @@ def _lose_front_end(draft: Draft) -> None:
     """A front end is lost, with what it fetched, and later its locks end."""
     client = draft.client()
     phrases.send_some(draft, 2, 3)
-    draft.add(client, "receive", max=1, timeout=SECOND)
+    draft.receive(client)
     draft.add(ENV, "frontend_lost", proc=client)
     _ask(draft, 2)
     draft.add(client, settlement(draft), pick=[0])
     if draft.source.below(3):
-        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+        draft.wait(draft.entity.lock_duration + SECOND)
     _ask(draft, 2)
 
 
@@ -67,7 +67,7 @@ def _send_in_time(draft: Draft) -> None:
     for _ in range(2 + draft.source.below(4)):
         key = draft.key() if draft.chance(4) else None
         timeout = (5, 14, 15, 16, 20, 40)[draft.source.below(6)] * SECOND
-        draft.add(draft.client(), "send", messages=(draft.message(key),), timeout=timeout)
+        draft.send(draft.client(), draft.message(key), timeout=timeout)
     for index in downs:
         draft.add(ENV, "partition_up", index=index)
 

@@ -9,7 +9,6 @@ from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import leaving, message, sends
 from partq.conformance.workload.phrases import Draft, Phrases
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
@@ -17,49 +16,43 @@ def _of_one_key(draft: Draft) -> tuple[str, str]:
     """A few messages of one key, and two clients."""
     key, sender = draft.key(), draft.client()
     for _ in range(3 + draft.source.below(3)):
-        draft.add(sender, "send", messages=(draft.message(key),))
-    first = draft.source.below(len(draft.clients))
-    other = first + 1 + draft.source.below(len(draft.clients) - 1)
-    return draft.clients[first], draft.clients[other % len(draft.clients)]
-
-
-def _look(draft: Draft, client: str, limit: int = 5) -> None:
-    draft.add(client, "receive", max=limit, timeout=SECOND)
+        draft.send(sender, draft.message(key))
+    return draft.two()
 
 
 def _one_by_one(draft: Draft) -> None:
     """One client holds a message while another asks; then it completes it, and the other asks again."""
     holder, other = _of_one_key(draft)
-    _look(draft, holder, 1)
-    _look(draft, other)
+    draft.receive(holder)
+    draft.receive(other, 5)
     draft.add(holder, "complete", pick=[0])
-    _look(draft, other)
+    draft.receive(other, 5)
 
 
 def _handed_back(draft: Draft) -> None:
     """A message, or two, come back while later ones wait."""
     holder, other = _of_one_key(draft)
-    _look(draft, holder, 1 + draft.source.below(2))
+    draft.receive(holder, 1 + draft.source.below(2))
     if draft.chance(2):
         draft.add(holder, "abandon", pick=[draft.source.below(2)])
     else:
-        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
-    _look(draft, other, 1)
-    _look(draft, holder)
+        draft.wait(draft.entity.lock_duration + SECOND)
+    draft.receive(other)
+    draft.receive(holder, 5)
 
 
 def _leaving(draft: Draft) -> None:
     """A consumer leaves with some of what it got settled, with a standby that waits or without."""
     going, staying = _of_one_key(draft)
     if draft.chance(2):
-        _look(draft, staying, 1)
-    _look(draft, going, (1, 2, 20)[draft.source.below(3)])
+        draft.receive(staying)
+    draft.receive(going, (1, 2, 20)[draft.source.below(3)])
     if draft.chance(2):
         draft.add(going, "complete", pick=[0])
     draft.add(going, "disconnect")
-    _look(draft, staying, (1, 20)[draft.source.below(2)])
+    draft.receive(staying, (1, 20)[draft.source.below(2)])
     if draft.chance(2):
-        _look(draft, going, 20)
+        draft.receive(going, 20)
 
 
 PHRASES: Final[Phrases] = {
@@ -67,7 +60,6 @@ PHRASES: Final[Phrases] = {
     "handed_back": _handed_back,
     "leaving": _leaving,
 }
-"""Every phrase of these by its name."""
 
 _QUEUES: Final = ("partitioned-queue", "ordered-queue")
 _KEYS: Final = ("red", "green", "blue", "white", "black")

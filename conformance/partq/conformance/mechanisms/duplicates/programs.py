@@ -14,7 +14,6 @@ from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 _WINDOW: Final = 6 * SECOND
@@ -42,17 +41,17 @@ def _sent(draft: Draft) -> Message:
 
 def _repeat(draft: Draft) -> None:
     """One of the last messages once more, by any client."""
-    draft.add(draft.client(), "send", messages=(_again(draft, _sent(draft)),))
+    draft.send(draft.client(), _again(draft, _sent(draft)))
 
 
 def _twice(draft: Draft) -> None:
     """A message, some time, and the same ID again."""
     one = draft.message(draft.some_key())
-    draft.add(draft.client(), "send", messages=(one,))
+    draft.send(draft.client(), one)
     if draft.chance(2):
-        draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+        draft.receive(draft.client(), 3)
     _pass(draft)
-    draft.add(draft.client(), "send", messages=(_again(draft, one),))
+    draft.send(draft.client(), _again(draft, one))
     if draft.chance(2):
         browse(draft)
 
@@ -60,7 +59,7 @@ def _twice(draft: Draft) -> None:
 def _pass(draft: Draft) -> None:
     """Hardly any time, a part of the window, about all of it, or more."""
     part = (1, 2 * SECOND, _WINDOW - SECOND, _WINDOW, _WINDOW + SECOND // 1_000, _WINDOW + 2 * SECOND)
-    draft.add(ENV, "advance", by=part[draft.source.below(len(part))])
+    draft.wait(part[draft.source.below(len(part))])
 
 
 def _in_a_batch(draft: Draft) -> None:
@@ -69,7 +68,7 @@ def _in_a_batch(draft: Draft) -> None:
     copy = replace(_again(draft, one), session_id=one.session_id, partition_key=one.partition_key)
     other = replace(draft.message(None), session_id=one.session_id, partition_key=one.partition_key)
     several = (copy, other) if draft.chance(2) else (other, copy, _again(draft, other))
-    draft.add(draft.client(), "send_batch", messages=several)
+    draft.send(draft.client(), *several)
 
 
 def _in_a_transaction(draft: Draft) -> None:
@@ -77,16 +76,16 @@ def _in_a_transaction(draft: Draft) -> None:
     client = draft.client()
     one = _sent(draft) if draft.chance(2) else draft.message(draft.some_key())
     draft.add(client, "begin")
-    draft.add(client, "send", messages=(_again(draft, one),), txn=True)
+    draft.send(client, _again(draft, one), txn=True)
     way = draft.source.below(4)
     if way == 0:
-        draft.add(client, "send", messages=(_again(draft, one),), txn=True)
+        draft.send(client, _again(draft, one), txn=True)
     elif way == 1:
-        draft.add(draft.client(), "send", messages=(_again(draft, one),))
+        draft.send(draft.client(), _again(draft, one))
     elif way == 2:
         _pass(draft)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
-    draft.add(draft.client(), "send", messages=(_again(draft, one),))
+    draft.send(draft.client(), _again(draft, one))
     browse(draft)
 
 
@@ -94,10 +93,10 @@ def _scheduled(draft: Draft) -> None:
     """Scheduled, and sent again meanwhile; or the other way round."""
     one = draft.message(draft.some_key())
     first, later = ({"delay": 2 * SECOND}, {}) if draft.chance(2) else ({}, {"delay": 2 * SECOND})
-    draft.add(draft.client(), "send", messages=(one,), **first)
+    draft.send(draft.client(), one, **first)
     _pass(draft)
-    draft.add(draft.client(), "send", messages=(_again(draft, one),), **later)
-    draft.add(ENV, "advance", by=3 * SECOND)
+    draft.send(draft.client(), _again(draft, one), **later)
+    draft.wait(3 * SECOND)
 
 
 def _without_id(draft: Draft, key: str | None) -> Message:
@@ -110,10 +109,10 @@ def _without_ids(draft: Draft) -> None:
     several = [_without_id(draft, key) for _ in range(1 + draft.source.below(3))]
     later = {"delay": 2 * SECOND} if way == 1 else {}
     if way == 0 and len(several) > 1:
-        draft.add(client, "send_batch", messages=tuple(several))
+        draft.send(client, *several)
         return
     for one in several:
-        draft.add(client, "send", messages=(one,), **later)
+        draft.send(client, one, **later)
 
 
 def _without_ids_together(draft: Draft) -> None:
@@ -121,9 +120,9 @@ def _without_ids_together(draft: Draft) -> None:
     client, key = draft.client(), draft.some_key()
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(2)):
-        draft.add(client, "send", messages=(_without_id(draft, key),), txn=True)
+        draft.send(client, _without_id(draft, key), txn=True)
     if draft.chance(2):
-        draft.add(draft.client(), "send", messages=(_without_id(draft, key),))
+        draft.send(draft.client(), _without_id(draft, key))
     draft.add(client, "rollback" if draft.chance(4) else "commit")
     browse(draft)
 
@@ -138,7 +137,6 @@ PHRASES: Final[Phrases] = {
     "copies_scheduled": _scheduled,
     "a_window": _pass,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "duplicates",
@@ -211,13 +209,9 @@ def _scheduled_and_active() -> Steps:
 @CASES.case("duplicates-transaction", AZURE, "DUP-1", **_DETECTING)
 def _in_transactions() -> Steps:
     """What a transaction committed is remembered, what it rolled back is not."""
-    yield do.begin("c1")
-    yield do.send("c1", message("m1", "a"), txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", do.send("c1", message("m1", "a")), end=do.rollback)
     yield do.send("c1", _copy("m1", 2))
-    yield do.begin("c1")
-    yield do.send("c1", message("m2", "a"), txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", do.send("c1", message("m2", "a")))
     yield do.send("c1", _copy("m2", 2))
     yield do.peek("c3", start="start")
     yield do.take("c3", 5)
@@ -240,9 +234,7 @@ def _assigned() -> Steps:
     Of one key and of none, in a transaction and outside: none is dropped, and the ID stays."""
     for n, key in enumerate(("a", "a", None, None), 1):
         yield do.send("c1", replace(message(f"m{n}", key), without_id=True))
-    yield do.begin("c1")
-    yield do.send("c1", replace(message("m5"), without_id=True), txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", do.send("c1", replace(message("m5"), without_id=True)))
     yield do.peek("c3", start="start")
     yield do.receive("c2", 5)
     yield do.abandon("c2", 0)
@@ -253,9 +245,7 @@ def _assigned() -> Steps:
 def _id_is_the_key() -> Steps:
     """With duplicate detection the message ID is the key where no other is.
     Without another key the ID is the key: in a transaction, and for one partition for ever."""
-    yield do.begin("c1")
-    yield do.send("c1", message("m1"), txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", do.send("c1", message("m1")))
     yield from [
         step
         for n in range(2, 6)

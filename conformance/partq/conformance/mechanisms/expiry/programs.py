@@ -13,7 +13,6 @@ from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 _SHORT: Final = 2 * SECOND
@@ -26,13 +25,12 @@ def _send(draft: Draft, client: str, ttl: int, txn: bool = False, **more: int) -
     key = draft.key() if txn else draft.some_key()
     count = 1 if draft.source.below(4) else 2
     messages = tuple(replace(draft.message(key), ttl=ttl) for _ in range(count))
-    op = "send" if count == 1 else "send_batch"
-    draft.add(client, op, messages=messages, **more, **({"txn": True} if txn else {}))
+    draft.send(client, *messages, **more, **({"txn": True} if txn else {}))
 
 
 def _pass(draft: Draft, by: int) -> None:
     """Time passes until just before, or just after."""
-    draft.add(ENV, "advance", by=by + SECOND // (1, -2, 1_000)[draft.source.below(3)])
+    draft.wait(by + SECOND // (1, -2, 1_000)[draft.source.below(3)])
 
 
 def _over(draft: Draft) -> None:
@@ -43,28 +41,28 @@ def _over(draft: Draft) -> None:
     _pass(draft, _SHORT)
     if draft.chance(2):
         browse(draft)
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.receive(draft.client(), 3)
 
 
 def _held(draft: Draft) -> None:
     """Its time ends while it is locked: it is still settled, or its lock ends and it is gone."""
     client = draft.client()
     _send(draft, client, _SHORT)
-    draft.add(client, "receive", max=3, timeout=SECOND)
+    draft.receive(client, 3)
     _pass(draft, _SHORT)
     op = "renew_lock" if draft.chance(5) else "defer" if draft.chance(4) else settlement(draft)
     draft.add(client, op, pick=[draft.source.below(4)])
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.receive(draft.client(), 3)
 
 
 def _left_alone(draft: Draft) -> None:
     """Its lock ends after its time."""
     client = draft.client()
     _send(draft, client, _SHORT)
-    draft.add(client, "receive", max=2, timeout=SECOND)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+    draft.receive(client, 2)
+    draft.wait(draft.entity.lock_duration + SECOND)
     draft.add(client, "complete" if draft.chance(2) else "abandon", pick=[draft.source.below(4)])
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.receive(draft.client(), 3)
 
 
 def _together(draft: Draft) -> None:
@@ -77,14 +75,14 @@ def _together(draft: Draft) -> None:
     draft.add(client, "commit")
     if draft.chance(2):
         _pass(draft, _SHORT)
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.receive(draft.client(), 3)
 
 
 def _scheduled(draft: Draft) -> None:
     """Scheduled for before the end of its time, or for after it."""
     _send(draft, draft.client(), (_SHORT, 10 * SECOND)[draft.source.below(2)], delay=5 * SECOND)
-    draft.add(ENV, "advance", by=(3, 6, 9, 17)[draft.source.below(4)] * SECOND)
-    draft.add(draft.client(), "receive", max=3, timeout=SECOND)
+    draft.wait((3, 6, 9, 17)[draft.source.below(4)] * SECOND)
+    draft.receive(draft.client(), 3)
 
 
 PHRASES: Final[Phrases] = {
@@ -94,9 +92,8 @@ PHRASES: Final[Phrases] = {
     "left_alone": _left_alone,
     "mortal_together": _together,
     "mortal_scheduled": _scheduled,
-    "a_while": lambda draft: draft.add(ENV, "advance", by=_SHORT),
+    "a_while": lambda draft: draft.wait(_SHORT),
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "expiry",

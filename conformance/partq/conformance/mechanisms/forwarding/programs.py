@@ -22,12 +22,11 @@ def _held_up(draft: Draft) -> None:
     draft.add(ENV, "partition_down", index=index)
     phrases.send_some(draft, 1, 4)
     if draft.chance(2):
-        draft.add(ENV, "advance", by=SECOND)
+        draft.wait(SECOND)
     draft.add(ENV, "partition_up", index=index)
 
 
 PHRASES: Final[Phrases] = {"held_up": _held_up}
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "forwarding",

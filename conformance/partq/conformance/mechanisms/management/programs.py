@@ -3,30 +3,14 @@ ENT on the partitioned azure profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    LOCK,
-    PARTITIONED,
-    asking,
-    complete,
-    down,
-    message,
-    partitions,
-    pass_time,
-    peek,
-    receive,
-    restart,
-    send,
-    settle,
-    take,
-    up,
-)
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.cases.steps import LOCK, PARTITIONED, message, partitions
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
@@ -47,7 +31,7 @@ def _get(draft: Draft) -> None:
 def _rest(draft: Draft) -> None:
     """Nothing happens for a while, mostly until every lock has ended, and then the counts are read."""
     by = _REST + (draft.entity.lock_duration if draft.source.below(3) else 0)
-    draft.add(ENV, "advance", by=by)
+    draft.wait(by)
     _get(draft)
 
 
@@ -73,7 +57,7 @@ def _race(draft: Draft) -> None:
     client, delay = draft.client(), (2, 2, 20)[draft.source.below(3)] * SECOND
     one = replace(draft.message(draft.some_key()), scheduled_at=None)
     draft.add(client, "schedule", messages=(one,), delay=delay)
-    draft.add(ENV, "advance", by=2 * SECOND - SECOND // 10)
+    draft.wait(2 * SECOND - SECOND // 10)
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     _rest(draft)
 
@@ -81,7 +65,7 @@ def _race(draft: Draft) -> None:
 def _part(draft: Draft) -> None:
     """Some are received and settled one way or another, and the rest is counted."""
     client = draft.client()
-    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.receive(client, 2)
     op = ("complete", "complete", DEAD_LETTER, "defer", "abandon")[draft.source.below(5)]
     draft.add(client, op, pick=[draft.source.below(2)])
     _rest(draft)
@@ -91,7 +75,7 @@ def _bury(draft: Draft) -> None:
     """A message is dead-lettered, and counted, before it is taken from its queue or after."""
     client, settler = draft.client(), draft.client()
     phrases.send(draft)
-    draft.add(settler, "receive", max=1, timeout=SECOND)
+    draft.receive(settler)
     draft.add(settler, DEAD_LETTER, pick=[0])
     _rest(draft)
     if draft.chance(2):
@@ -130,10 +114,10 @@ def _weigh(draft: Draft) -> None:
     chosen, key, name = bodies[draft.source.below(len(bodies))], draft.some_key(), f"m{draft.messages}"
     messages = tuple(Message(f"{name}-{n}", body, None, key) for n, body in enumerate(chosen))
     txn = {"txn": True} if draft.chance(6) else {}
-    draft.add(draft.client(), "send" if len(messages) == 1 else "send_batch", messages=messages, **txn)
+    draft.send(draft.client(), *messages, **txn)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "management_get": _get,
     "management_rest": _rest,
     "management_fill": _fill,
@@ -145,7 +129,6 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     "management_repartition": _repartition,
     "management_weigh": _weigh,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "management",
@@ -167,7 +150,7 @@ def _gets(proc: str) -> Step:
 
 
 def _at_rest(proc: str, by: int = _REST) -> tuple[Step, ...]:
-    return pass_time(by), _gets(proc)
+    return do.pass_time(by), _gets(proc)
 
 
 _LATER: Final = 35 * SECOND
@@ -190,12 +173,12 @@ def _counts() -> Steps:
     Messages of many keys, counted before and after some are completed."""
     return [
         _gets("c1"),
-        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(12)),
-        send("c1", message("n1"), message("n2")),
+        *(do.send("c1", message(f"m{n}", f"k{n}")) for n in range(12)),
+        do.send("c1", message("n1"), message("n2")),
         *_at_rest("c2"),
-        take("c1", 3),
-        receive("c1", 2),
-        complete("c1", 0, 1),
+        do.take("c1", 3),
+        do.receive("c1", 2),
+        do.complete("c1", 0, 1),
         *_at_rest("c1", _REST + LOCK),
     ]
 
@@ -205,16 +188,16 @@ def _kinds() -> Steps:
     """Scheduled messages and dead letters are counted as such, and not as active.
     Two messages scheduled, of which one is cancelled; one dead-lettered; the counts in between."""
     return [
-        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(4)),
+        *(do.send("c1", message(f"m{n}", f"k{n}")) for n in range(4)),
         _schedules(message("s1", "k1")),
         _schedules(message("s2", "k2")),
         *_at_rest("c1"),
         _cancels("c1"),
-        receive("c1"),
-        settle("c1", DEAD_LETTER),
+        do.receive("c1"),
+        do.settle("c1", DEAD_LETTER),
         *_at_rest("c1", _REST + LOCK),
-        asking(take("c2"), {"entity": DEAD_LETTER}),
-        pass_time(_LATER),
+        do.asking(do.take("c2"), {"entity": DEAD_LETTER}),
+        do.pass_time(_LATER),
         *_at_rest("c1"),
     ]
 
@@ -228,10 +211,10 @@ def _after_late_cancels() -> Steps:
         *(_schedules(message(f"m-{one}", one), proc=one, delay=soon) for one in clients),
         _schedules(message("in time", "k")),
         *_at_rest("c1"),
-        pass_time(soon - _REST - SECOND // 2),
+        do.pass_time(soon - _REST - SECOND // 2),
         *map(_cancels, clients),
         _cancels("c1", 1),
-        take("c2", 20),
+        do.take("c2", 20),
         *_at_rest("c1", _REST + LOCK),
         _gets("c1"),
         _gets("c1"),
@@ -243,9 +226,9 @@ def _restarted() -> Steps:
     """The counts are those of what is stored, through a restart, too.
     Messages of many keys, some completed, counted after a restart."""
     return [
-        *(send("c1", message(f"m{n}", f"k{n}")) for n in range(8)),
-        take("c1", 2),
-        *restart(),
+        *(do.send("c1", message(f"m{n}", f"k{n}")) for n in range(8)),
+        do.take("c1", 2),
+        *do.restart(),
         *_at_rest("c1", _REST + LOCK),
     ]
 
@@ -255,16 +238,16 @@ def _limited(profile: str) -> Steps:
     """While a partition is down the availability status reads Limited.
     Each partition down by itself, then two of them, and none."""
     count = partitions(profile)
-    one_by_one = (step for n in range(count) for step in (down(n), _gets("c1"), up(n)))
+    one_by_one = (step for n in range(count) for step in (do.down(n), _gets("c1"), do.up(n)))
     return [
-        send("c1", message("m1", "k")),
+        do.send("c1", message("m1", "k")),
         _gets("c1"),
         *one_by_one,
-        *(down(n) for n in range(min(2, count))),
+        *(do.down(n) for n in range(min(2, count))),
         _gets("c2"),
-        up(0),
+        do.up(0),
         _gets("c2"),
-        *(up(n) for n in range(1, min(2, count))),
+        *(do.up(n) for n in range(1, min(2, count))),
         *_at_rest("c2"),
     ]
 
@@ -275,11 +258,11 @@ def _too_large() -> Steps:
     A large message and a batch of several that are not, each refused; smaller ones are stored."""
     half = "half" * (_LIMIT // 6)
     return [
-        send("c1", message("m1", "k", body="large" * (_LIMIT // 4))),
-        send("c1", message("m2", "k", body=half)),
-        send("c1", message("m3", "k", body=half), message("m4", "k", body=half)),
-        send("c1", message("m5"), message("m6")),
-        peek("c2", start="start"),
+        do.send("c1", message("m1", "k", body="large" * (_LIMIT // 4))),
+        do.send("c1", message("m2", "k", body=half)),
+        do.send("c1", message("m3", "k", body=half), message("m4", "k", body=half)),
+        do.send("c1", message("m5"), message("m6")),
+        do.peek("c2", start="start"),
         *_at_rest("c1"),
     ]
 
@@ -289,12 +272,12 @@ def _partitions() -> Steps:
     """An entity shows sixteen partitions on Standard, those of its namespace on Premium.
     Shown with all partitions up, with one down, and after a restart."""
     return [
-        send("c1", message("m1", "k")),
+        do.send("c1", message("m1", "k")),
         _gets("c1"),
-        down(0),
+        do.down(0),
         _gets("c1"),
-        up(0),
-        *restart(),
+        do.up(0),
+        *do.restart(),
         _gets("c1"),
     ]
 
@@ -306,10 +289,10 @@ def _fixed(profile: str) -> Steps:
     keys = [f"k{n}" for n in range(8)]
     wanted = ({"partitions": partitions(profile) + 1}, {"partitioned": False})
     return [
-        *(send("c1", message(f"m-{key}", key)) for key in keys),
+        *(do.send("c1", message(f"m-{key}", key)) for key in keys),
         *(Step("c1", "update", {"settings": settings}) for settings in wanted),
         _gets("c1"),
-        *(send("c1", message(f"n-{key}", key)) for key in keys),
-        take("c2", 20),
-        peek("c2", start="start"),
+        *(do.send("c1", message(f"n-{key}", key)) for key in keys),
+        do.take("c2", 20),
+        do.peek("c2", start="start"),
     ]

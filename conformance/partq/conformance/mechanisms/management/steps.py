@@ -9,10 +9,9 @@ from partq.conformance.workload.operations.record import Operation
 from partq.model.operations import Arg, Kind
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "get": Operation(written=lambda pen, held, action: None),
+    "get": Operation(),
     "update": Operation(
         {"settings": Arg(Kind.OBJECT, required=True, meaning="the settings to change, by name")},
-        written=lambda pen, held, action: None,
         retraced=lambda held, args: {"settings": args.get("settings", {})},
     ),
 }

@@ -12,7 +12,6 @@ from partq.model.operations import Arg, Kind
 def _asks(meaning: str) -> Operation:
     return Operation(
         {"settings": Arg(Kind.OBJECT, required=True, meaning=meaning)},
-        written=lambda pen, held, action: None,
         retraced=lambda held, args: {"settings": args.get("settings", {})},
     )
 

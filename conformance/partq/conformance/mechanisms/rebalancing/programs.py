@@ -32,11 +32,6 @@ def bind(*procs: str) -> list[Step]:
     return [Step(proc, "bind", {}) for proc in procs]
 
 
-def unbind(proc: str) -> Step:
-    """A consumer unbinds."""
-    return Step(proc, "unbind", {})
-
-
 def choose(proc: str, partition: int) -> Step:
     """Ask for a partition when binding."""
     return Step(proc, "bind", {"partition": partition})
@@ -106,7 +101,7 @@ def _standby_of_lost() -> Steps:
 @CASES.case("standby-takes-over-from-unbound", _FLOWS, "REB-2", "REB-3", "REB-6", "REB-13", partitions=2)
 def _standby_of_unbound() -> Steps:
     """The same when it unbinds."""
-    return _takeover(unbind("c1"))
+    return _takeover(do.unbind("c1"))
 
 
 def _inherited(gone: Step) -> Steps:
@@ -131,7 +126,7 @@ def _lost_waits() -> Steps:
 @CASES.case("unbound-partition-waits", _FLOWS, "REB-7", "REB-11", "REB-13", partitions=2)
 def _unbound_waits() -> Steps:
     """The same for a flow that unbinds."""
-    return _inherited(unbind("c1"))
+    return _inherited(do.unbind("c1"))
 
 
 def _before_handoff() -> list[Step]:
@@ -162,7 +157,7 @@ def _handoff_idle() -> Steps:
     """Partitions change hands, there and back, with nothing to wait for."""
     there = [*at_rest("c1"), *send_round("a"), *receive_all("c1"), *complete_all("c1"), *at_rest("c2")]
     use = [*send_round("b"), *receive_all("c1", "c2"), *complete_all("c1", "c2")]
-    back = [unbind("c2"), do.pass_time(_REST), *send_round("c"), *receive_all("c1"), *complete_all("c1")]
+    back = [do.unbind("c2"), do.pass_time(_REST), *send_round("c"), *receive_all("c1"), *complete_all("c1")]
     return [*there, *use, *back]
 
 
@@ -213,7 +208,7 @@ def _key_for_life() -> Steps:
     use = [*receive_all("c1", "c2"), *complete_all("c1", "c2")]
     first = [*at_rest("c1", "c2"), *send_round("a"), *send_round("b"), *use]
     second = [do.disconnect("c1"), do.pass_time(_REST), *at_rest("c1"), *send_round("c"), *use]
-    third = [*do.restart(), unbind("c1"), unbind("c2"), *at_rest("c1", "c2"), *send_round("d"), *use]
+    third = [*do.restart(), do.unbind("c1"), do.unbind("c2"), *at_rest("c1", "c2"), *send_round("d"), *use]
     return [*first, *second, *third]
 
 
@@ -238,7 +233,7 @@ def _crowd() -> Steps:
     clients = [f"c{n}" for n in range(1, 7)]
     for turn in range(5):
         for n, client in enumerate(clients):
-            leaves = do.disconnect(client) if n % 2 else unbind(client)
+            leaves = do.disconnect(client) if n % 2 else do.unbind(client)
             yield from [
                 *bind(client),
                 do.send(client, keyed(f"{client}-{turn}", _KEYS[n % 3])),

@@ -11,7 +11,6 @@ from partq.conformance.workload.flow_phrases import rest
 from partq.conformance.workload.phrases import Draft, Phrases, send_some
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
@@ -22,21 +21,20 @@ def _resumed(draft: Draft) -> None:
     if draft.source.below(4):
         rest(draft)
     send_some(draft, 1, 3)
-    draft.add(client, "receive", max=5, timeout=SECOND)
+    draft.receive(client, 5)
     draft.add(client, "disconnect")
     if draft.chance(3):
         draft.add(draft.client(), ("bind", "disconnect", "rebind")[draft.source.below(3)])
     if draft.chance(2):
-        draft.add(ENV, "advance", by=entity.rebalance_delay // (1 + draft.source.below(3)) + SECOND // 2)
+        draft.wait(entity.rebalance_delay // (1 + draft.source.below(3)) + SECOND // 2)
     draft.add(client, "rebind")
     for one in (client, draft.client()):
-        draft.add(one, "receive", max=5, timeout=SECOND)
+        draft.receive(one, 5)
     if draft.chance(2):
-        draft.add(ENV, "advance", by=entity.rebalance_delay)
+        draft.wait(entity.rebalance_delay)
 
 
 PHRASES: Final[Phrases] = {"resumed": _resumed}
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "resuming",

@@ -19,6 +19,5 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         _resolve,
         FLOWS["bind"].learn,
         idle="it had a flow, or never had one",
-        written=lambda pen, held, action: None,
     ),
 }

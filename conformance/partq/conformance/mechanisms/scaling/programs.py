@@ -11,7 +11,6 @@ from partq.conformance.workload.flow_phrases import rest
 from partq.conformance.workload.phrases import Draft, Phrases, send_some
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 
@@ -24,7 +23,7 @@ def _scaled(draft: Draft) -> None:
         rest(draft)
     send_some(draft, 2, 4)
     for client in clients:
-        draft.add(client, "receive", max=1 + draft.source.below(5), timeout=SECOND)
+        draft.receive(client, 1 + draft.source.below(5))
     send_some(draft, 0, 3)
     most = entity.partitions * (1 + draft.source.below(2))
     draft.add(draft.client(), "update", settings={"partitions": 1 + draft.source.below(most)})
@@ -34,15 +33,14 @@ def _scaled(draft: Draft) -> None:
     if draft.chance(3):
         draft.add(clients[0], ("unbind", "disconnect")[draft.source.below(2)])
     if draft.chance(2):
-        draft.add(ENV, "advance", by=entity.rebalance_delay // (1 + draft.source.below(3)) + SECOND // 2)
+        draft.wait(entity.rebalance_delay // (1 + draft.source.below(3)) + SECOND // 2)
     for client in draft.clients:
-        draft.add(client, "receive", max=5, timeout=SECOND)
+        draft.receive(client, 5)
     if draft.chance(2):
         rest(draft)
 
 
 PHRASES: Final[Phrases] = {"scaled": _scaled}
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "scaling",

@@ -3,7 +3,7 @@ amid the activation, in transactions, and looked for while they wait. Cases: SCH
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from partq.conformance.execution.drain import Leftover
 from partq.conformance.workload import phrases
@@ -14,7 +14,6 @@ from partq.conformance.workload.phrases import Draft, Phrases, browse, settlemen
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import SCHEDULED, Message
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 _SOON: Final = 2 * SECOND
@@ -49,7 +48,7 @@ def _reconsidered(draft: Draft) -> None:
     if draft.chance(2):
         browse(draft)
     if draft.chance(3):
-        draft.add(ENV, "advance", by=_SOON + SECOND * draft.source.below(2))
+        draft.wait(_SOON + SECOND * draft.source.below(2))
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     if draft.chance(2):
         browse(draft)
@@ -59,20 +58,20 @@ def _race(draft: Draft) -> None:
     """A cancel when the message is due, while another client receives."""
     client = draft.client()
     _schedule(draft, client, _SOON)
-    draft.add(ENV, "advance", by=_SOON - SECOND // (1, 10, 1_000)[draft.source.below(3)])
-    draft.add(draft.client(), "receive", max=2, timeout=SECOND)
+    draft.wait(_SOON - SECOND // (1, 10, 1_000)[draft.source.below(3)])
+    draft.receive(draft.client(), 2)
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
-    draft.add(draft.client(), "receive", max=2, timeout=SECOND)
+    draft.receive(draft.client(), 2)
 
 
 def _among_others(draft: Draft) -> None:
     """Messages sent while one waits come before it."""
     _schedule(draft, draft.client(), _SOON)
     phrases.send_some(draft, 1, 3)
-    draft.add(ENV, "advance", by=_SOON + SECOND)
+    draft.wait(_SOON + SECOND)
     phrases.send(draft)
     client = draft.client()
-    draft.add(client, "receive", max=5, timeout=SECOND)
+    draft.receive(client, 5)
     draft.add(client, settlement(draft), pick=[draft.source.below(5)])
 
 
@@ -90,7 +89,7 @@ def _together(draft: Draft) -> None:
     if draft.chance(2):
         browse(draft)
     if cancels and draft.chance(6):
-        draft.add(ENV, "advance", by=10 * SECOND)
+        draft.wait(10 * SECOND)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
     browse(draft)
 
@@ -102,9 +101,8 @@ PHRASES: Final[Phrases] = {
     "race": _race,
     "among_others": _among_others,
     "together": _together,
-    "wait": lambda draft: draft.add(ENV, "advance", by=_SOON),
+    "wait": lambda draft: draft.wait(_SOON),
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "scheduling",
@@ -119,12 +117,12 @@ THEME: Final = Theme(
 _LATER: Final = 20 * SECOND
 
 
-def _schedules(proc: str, *messages: Message, delay: int = _SOON, **args: Any) -> Step:
-    return Step(proc, "schedule", {"messages": messages, "delay": delay, **args})
+def _schedules(proc: str, *messages: Message, delay: int = _SOON) -> Step:
+    return Step(proc, "schedule", {"messages": messages, "delay": delay})
 
 
-def _cancels(proc: str, pick: int, **args: Any) -> Step:
-    return Step(proc, "cancel_scheduled", {"pick": pick, **args})
+def _cancels(proc: str, pick: int) -> Step:
+    return Step(proc, "cancel_scheduled", {"pick": pick})
 
 
 CASES: Final = Cases()
@@ -217,15 +215,11 @@ def _through_a_restart() -> Steps:
 def _in_a_transaction() -> Steps:
     """What a transaction schedules and cancels happens at its commit, or not at all."""
     yield _schedules("c1", message("m1", "a"), delay=_LATER)
-    yield do.begin("c1")
-    yield _schedules("c1", message("m2", "a"), delay=_LATER, txn=True)
-    yield _cancels("c1", 0, txn=True)
+    yield from do.transaction(
+        "c1", _schedules("c1", message("m2", "a"), delay=_LATER), _cancels("c1", 0), do.peek("c2")
+    )
     yield do.peek("c2")
-    yield do.commit("c1")
-    yield do.peek("c2")
-    yield do.begin("c1")
-    yield _schedules("c1", message("m3", "a"), delay=_LATER, txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", _schedules("c1", message("m3", "a"), delay=_LATER), end=do.rollback)
     yield do.pass_time(_LATER + SECOND)
     yield do.take("c2", 5)
 

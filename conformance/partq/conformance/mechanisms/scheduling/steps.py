@@ -23,10 +23,10 @@ def _cancel(held: Holdings, args: Args) -> Args | None:
 
 
 def _cancel_retraced(held: Holdings, args: Args) -> Args | None:
-    seq, txn = args["seq"], args.get("txn")
+    seq = args["seq"]
     for pool, kind in ((held.kept[_SCHEDULES], {}), (held.seen, {"active": True})):
         if seq in pool:
-            return {"pick": pool.index(seq), **kind, **held.asked_in(txn, mine=txn == held.txn)}
+            return {"pick": pool.index(seq), **kind, **held.retraced_in(args)}
     return None
 
 
@@ -45,7 +45,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         _cancel,
         idle="it had scheduled nothing, or had no such transaction",
-        written=lambda pen, held, action: None,
         retraced=_cancel_retraced,
     ),
 }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from partq.conformance.workload import phrases
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.model.messages import Message
 from partq.model.profiles import SECOND
 
@@ -22,7 +21,7 @@ def _send(draft: Draft, client: str, *messages: Message) -> None:
     if draft.chance(8):
         draft.add(client, "schedule", messages=messages, delay=3 * SECOND, txn=True)
     else:
-        draft.add(client, "send" if len(messages) == 1 else "send_batch", messages=messages, txn=True)
+        draft.send(client, *messages, txn=True)
 
 
 def _end(draft: Draft, client: str) -> None:
@@ -35,7 +34,7 @@ def _together(draft: Draft) -> None:
     """Messages of a session that are sent, or settled, in a transaction."""
     client, session = draft.client(), draft.key()
     draft.add(client, "begin")
-    draft.add(client, "send", messages=(of_session(draft, session),), txn=True)
+    draft.send(client, of_session(draft, session), txn=True)
     if draft.chance(2):
         draft.add(client, phrases.settlement(draft), pick=[draft.source.below(3)], txn=True)
     draft.add(client, "rollback" if draft.chance(3) else "commit")
@@ -77,7 +76,7 @@ def _settle_two(draft: Draft) -> None:
     """A transaction that settles messages of two sessions, and sends to one of them or to a third."""
     client, sessions = draft.client(), (draft.key(), draft.key())
     for session in dict.fromkeys(sessions):
-        draft.add(draft.client(), "send", messages=(of_session(draft, session),))
+        draft.send(draft.client(), of_session(draft, session))
         draft.add(client, "accept_session", session_id=session, timeout=SECOND)
         draft.add(client, "receive_session", named=session, max=1, timeout=SECOND)
     draft.add(client, "begin")
@@ -88,10 +87,9 @@ def _settle_two(draft: Draft) -> None:
     _end(draft, client)
 
 
-ENLISTING: Final[Mapping[str, Callable[[Draft], None]]] = {
+ENLISTING: Final[Phrases] = {
     "session_together": _together,
     "session_second": _second,
     "session_unfit": _unfit,
     "session_settle_two": _settle_two,
 }
-"""Every phrase of these by its name."""

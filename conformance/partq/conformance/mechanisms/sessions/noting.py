@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload import phrases
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
@@ -43,7 +42,7 @@ def _noted(draft: Draft) -> None:
     if way == 0:
         draft.add(first, "close_session", named=session)
     elif way == 1:
-        draft.add(ENV, "advance", by=draft.entity.lock_duration + SECOND)
+        draft.wait(draft.entity.lock_duration + SECOND)
     else:
         faults = phrases.PHRASES["outage"], phrases.PHRASES["kill"], phrases.PHRASES["kill"], lose_front_end
         faults[draft.source.below(4)](draft)
@@ -65,9 +64,8 @@ def _cleared(draft: Draft) -> None:
     draft.add(client, "get_session_state", named=session)
 
 
-NOTING: Final[Mapping[str, Callable[[Draft], None]]] = {
+NOTING: Final[Phrases] = {
     "session_note": _note,
     "session_noted": _noted,
     "session_cleared": _cleared,
 }
-"""Every phrase of these by its name."""

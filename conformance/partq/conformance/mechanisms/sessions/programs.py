@@ -3,32 +3,21 @@ azure profiles. A drain accepts one session after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from partq.conformance.execution.drain import BATCH, Emptier, Receiving
 from partq.conformance.mechanisms.sessions.enlisting import ENLISTING, of_session
 from partq.conformance.mechanisms.sessions.noting import NOTING, lose_front_end
 from partq.conformance.workload import phrases
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
-from partq.conformance.workload.cases.steps import (
-    APART,
-    AZURE,
-    EXPIRY,
-    LOCK,
-    abandon,
-    complete,
-    message,
-    pass_time,
-    peek,
-    restart,
-    send,
-)
-from partq.conformance.workload.phrases import Draft, browse
+from partq.conformance.workload.cases.steps import APART, AZURE, EXPIRY, LOCK, message
+from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
-from partq.model.operations import DRAINER, ENV
+from partq.model.operations import DRAINER
 from partq.model.profiles import SECOND
 
 
@@ -40,16 +29,16 @@ def _send(draft: Draft) -> None:
     """A message of a session, or several at once."""
     session = draft.key()
     messages = tuple(_message(draft, session) for _ in range((1, 1, 1, 2, 3)[draft.source.below(5)]))
-    draft.add(draft.client(), "send" if len(messages) == 1 else "send_batch", messages=messages)
+    draft.send(draft.client(), *messages)
 
 
 def _send_without(draft: Draft) -> None:
     """A message without a session, alone or among others, which such an entity refuses."""
     one = draft.message(None)
     if draft.chance(2):
-        draft.add(draft.client(), "send", messages=(one,))
+        draft.send(draft.client(), one)
     else:
-        draft.add(draft.client(), "send_batch", messages=(_message(draft, draft.key()), one))
+        draft.send(draft.client(), _message(draft, draft.key()), one)
 
 
 def _accept(draft: Draft, client: str | None = None) -> None:
@@ -103,7 +92,7 @@ def _outlast(draft: Draft) -> None:
     first, other, session = draft.client(), draft.client(), draft.key()
     draft.add(first, "accept_session", session_id=session, timeout=SECOND)
     _receive(draft, first, named=session)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration + (SECOND if draft.source.below(3) else -SECOND))
+    draft.wait(draft.entity.lock_duration + (SECOND if draft.source.below(3) else -SECOND))
     if draft.chance(3):
         _settle(draft, first)
     draft.add(other, "accept_session", timeout=SECOND, **({"session_id": session} if draft.chance(2) else {}))
@@ -118,9 +107,9 @@ def _keep(draft: Draft) -> None:
     _send(draft)
     _accept(draft, client)
     _receive(draft, client, session=0)
-    draft.add(ENV, "advance", by=half)
+    draft.wait(half)
     draft.add(client, "renew_session", session=0)
-    draft.add(ENV, "advance", by=half + SECOND)
+    draft.wait(half + SECOND)
     _settle(draft, client)
     _receive(draft, client, session=0)
 
@@ -141,7 +130,7 @@ def _hand_over(draft: Draft) -> None:
 def _struck(draft: Draft) -> None:
     """A fault while a session is held, and what it did to it."""
     client, session = draft.client(), draft.key()
-    draft.add(draft.client(), "send", messages=(_message(draft, session),))
+    draft.send(draft.client(), _message(draft, session))
     draft.add(client, "accept_session", session_id=session, timeout=SECOND)
     _receive(draft, client, named=session)
     (phrases.PHRASES["outage"], phrases.PHRASES["kill"], lose_front_end)[draft.source.below(3)](draft)
@@ -155,7 +144,7 @@ def _struck(draft: Draft) -> None:
     _receive(draft, client, named=session)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "session_send": _send,
     "session_send_without": _send_without,
     "session_accept": _accept,
@@ -171,7 +160,6 @@ PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
     **NOTING,
     **ENLISTING,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "sessions",
@@ -190,7 +178,7 @@ THEME: Final = Theme(
 
 
 def _sent(id: str, session: str = "s") -> Step:
-    return send("c1", message(id, session=session))
+    return do.send("c1", message(id, session=session))
 
 
 def _accepts(proc: str, session: str | None = None) -> Step:
@@ -202,12 +190,8 @@ def _receives(proc: str, limit: int = 1, session: str = "s") -> Step:
     return Step(proc, "receive_session", {"named": session, "max": limit, "timeout": SECOND})
 
 
-def _closes(proc: str, session: str = "s") -> Step:
-    return Step(proc, "close_session", {"named": session})
-
-
-def _renews(proc: str, session: str = "s") -> Step:
-    return Step(proc, "renew_session", {"named": session})
+def _closes(proc: str) -> Step:
+    return Step(proc, "close_session", {"named": "s"})
 
 
 CASES: Final = Cases()
@@ -225,11 +209,11 @@ def _one_holder() -> Steps:
         _receives("c2", session="t"),
         _receives("c2"),
         _receives("c1", 5),
-        complete("c1", 0, 1, 2),
+        do.complete("c1", 0, 1, 2),
         _receives("c2", 5, "t"),
-        abandon("c2", 1),
+        do.abandon("c2", 1),
         _receives("c2", 5, "t"),
-        complete("c2", 0, 1, 2),
+        do.complete("c2", 0, 1, 2),
     ]
 
 
@@ -238,11 +222,11 @@ def _without_session() -> Steps:
     """A message without a session ID is refused.
     Messages with a partition key or none, alone and in a batch."""
     return [
-        send("c1", message("m1")),
-        send("c1", message("m2", "k")),
-        send("c1", message("m3", session="s"), message("m4")),
+        do.send("c1", message("m1")),
+        do.send("c1", message("m2", "k")),
+        do.send("c1", message("m3", session="s"), message("m4")),
         _sent("m5"),
-        peek("c2", start="start"),
+        do.peek("c2", start="start"),
     ]
 
 
@@ -259,7 +243,7 @@ def _held_and_absent() -> Steps:
         _closes("c1"),
         _accepts("c2"),
         _receives("c2"),
-        complete("c2"),
+        do.complete("c2"),
     ]
 
 
@@ -271,16 +255,16 @@ def _runs_out() -> Steps:
         *(_sent(f"m{n}") for n in (1, 2)),
         _accepts("c1", "s"),
         _receives("c1", 2),
-        pass_time(LOCK // 2),
-        _renews("c1"),
-        pass_time(LOCK // 2 + APART),
-        complete("c1"),
-        pass_time(),
-        complete("c1", 0),
+        do.pass_time(LOCK // 2),
+        Step("c1", "renew_session", {"named": "s"}),
+        do.pass_time(LOCK // 2 + APART),
+        do.complete("c1"),
+        do.pass_time(),
+        do.complete("c1", 0),
         _accepts("c2"),
-        peek("c3", start="start"),
+        do.peek("c3", start="start"),
         _receives("c2", 2),
-        complete("c2"),
+        do.complete("c2"),
     ]
 
 
@@ -288,8 +272,8 @@ def _runs_out() -> Steps:
 def _closed() -> Steps:
     """When a session is closed, its messages come again with the count they had.
     A session that is closed with messages unsettled, again and again, counts nothing."""
-    again = (_accepts("c1", "s"), _receives("c1", 2), _closes("c1"), peek("c3", start="start"))
-    return [*(_sent(f"m{n}") for n in (1, 2)), *again, *again, complete("c1", 0, stale=True)]
+    again = (_accepts("c1", "s"), _receives("c1", 2), _closes("c1"), do.peek("c3", start="start"))
+    return [*(_sent(f"m{n}") for n in (1, 2)), *again, *again, do.complete("c1", 0, stale=True)]
 
 
 @CASES.case("session-restart", AZURE, "SES-1", requires_session=True)
@@ -300,12 +284,12 @@ def _through_a_restart() -> Steps:
         _sent("m1"),
         _accepts("c1", "s"),
         _receives("c1"),
-        *restart(),
+        *do.restart(),
         _accepts("c2", "s"),
-        pass_time(),
+        do.pass_time(),
         _accepts("c2", "s"),
         _receives("c2"),
-        complete("c2"),
+        do.complete("c2"),
     ]
 
 
@@ -330,7 +314,7 @@ def _state_is_kept() -> Steps:
         _reads("c1"),
         _writes("c1", "second"),
         _receives("c1"),
-        complete("c1"),
+        do.complete("c1"),
         _closes("c1"),
         _accepts("c2", "s"),
         _accepts("c1", "t"),
@@ -339,7 +323,7 @@ def _state_is_kept() -> Steps:
         _reads("c2", "t"),
         _writes("c1", "other", "t"),
         _reads("c2"),
-        pass_time(),
+        do.pass_time(),
         _writes("c2", "too late"),
         _accepts("c3", "s"),
         _reads("c3"),
@@ -348,8 +332,8 @@ def _state_is_kept() -> Steps:
         _closes("c3"),
         _accepts("c1", "t"),
         _writes("c1", "before the restart", "t"),
-        *restart(),
-        pass_time(),
+        *do.restart(),
+        do.pass_time(),
         _accepts("c2", "t"),
         _reads("c2", "t"),
         _accepts("c3", "s"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from partq.conformance.workload.operations.receiving import RECEIVING, received
-from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
+from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told, some_of
 from partq.model.operations import Arg, Kind, Outcome
 
 _WHICH: Final[Mapping[str, Arg]] = {
@@ -67,8 +67,7 @@ def _retraced(held: Holdings, args: Args) -> dict[str, Any]:
 
 
 def _accept_retraced(held: Holdings, args: Args) -> Args:
-    named = ("timeout",) if args.get("next") else ("session_id", "timeout")
-    return {name: args[name] for name in named if name in args}
+    return some_of(args, *(() if args.get("next") else ("session_id",)), "timeout")
 
 
 def _receive(held: Holdings, args: Args) -> Args | None:
@@ -83,8 +82,7 @@ def _received(held: Holdings, told: Told) -> None:
 
 
 def _receive_retraced(held: Holdings, args: Args) -> Args:
-    plain = {name: args[name] for name in ("max", "mode", "timeout") if name in args}
-    return {**plain, **_retraced(held, args)}
+    return {**some_of(args, "max", "mode", "timeout"), **_retraced(held, args)}
 
 
 def _with_state(held: Holdings, args: Args) -> Args | None:
@@ -100,7 +98,6 @@ _OF_ONE: Final = Operation(
     _WHICH,
     _in_session,
     idle="it held no such session",
-    written=lambda pen, held, action: None,
     retraced=_retraced,
 )
 
@@ -112,7 +109,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         _accept,
         _accepted,
-        written=lambda pen, held, action: None,
         retraced=_accept_retraced,
         waits=True,
     ),

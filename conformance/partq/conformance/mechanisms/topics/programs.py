@@ -15,7 +15,7 @@ from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.filters import SQL
 from partq.model.messages import Message
-from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _ADDS: Final = TOPICS
@@ -51,7 +51,7 @@ _COLOURS: Final = (
 
 def _coloured(draft: Draft) -> None:
     """A message with such properties."""
-    draft.add(draft.client(), "send", messages=(_message(draft, draft.some_key()),))
+    draft.send(draft.client(), _message(draft, draft.some_key()))
 
 
 def _message(draft: Draft, key: str | None) -> Message:
@@ -63,17 +63,13 @@ def _outlet(draft: Draft) -> str:
     return outlets[draft.source.below(len(outlets))]
 
 
-def _ask(draft: Draft, client: str, op: str, outlet: str, **args: Any) -> None:
-    draft.add(client, op, entity=outlet, **args)
-
-
 def _receive(draft: Draft, client: str, outlet: str, **args: Any) -> None:
-    _ask(draft, client, "receive", outlet, max=1 + draft.source.below(3), timeout=SECOND, **args)
+    draft.add(client, "receive", entity=outlet, max=1 + draft.source.below(3), timeout=SECOND, **args)
 
 
 def _settle(draft: Draft, client: str, outlet: str) -> None:
-    first = draft.source.below(3)
-    _ask(draft, client, settlement(draft), outlet, pick=[first] if draft.chance(2) else [first, first + 1])
+    first, op = draft.source.below(3), settlement(draft)
+    draft.add(client, op, entity=outlet, pick=[first] if draft.chance(2) else [first, first + 1])
 
 
 def _from_one(draft: Draft) -> None:
@@ -92,14 +88,14 @@ def _later(draft: Draft) -> None:
     """What a client holds of a subscription is settled, or renewed."""
     client, outlet = draft.client(), _outlet(draft)
     if draft.chance(4):
-        _ask(draft, client, "renew_lock", outlet, pick=[0])
+        draft.add(client, "renew_lock", entity=outlet, pick=[0])
     else:
         _settle(draft, client, outlet)
 
 
 def _look(draft: Draft) -> None:
     start = "start" if draft.chance(2) else "cursor"
-    _ask(draft, draft.client(), "peek", _outlet(draft), max=8, **{"from": start})
+    draft.add(draft.client(), "peek", entity=_outlet(draft), max=8, **{"from": start})
 
 
 def _each(draft: Draft) -> None:
@@ -108,10 +104,10 @@ def _each(draft: Draft) -> None:
     phrases.send(draft)
     for outlet in draft.entity.outlets:
         if draft.chance(3):
-            _ask(draft, client, "peek", outlet, max=8, **{"from": "start"})
+            draft.add(client, "peek", entity=outlet, max=8, **{"from": "start"})
         else:
             _receive(draft, client, outlet)
-            _ask(draft, client, "complete", outlet, pick=[0])
+            draft.add(client, "complete", entity=outlet, pick=[0])
 
 
 def _outlasted(draft: Draft) -> None:
@@ -119,7 +115,7 @@ def _outlasted(draft: Draft) -> None:
     first, second = _outlet(draft), _outlet(draft)
     client = draft.client()
     _receive(draft, client, first)
-    draft.add(ENV, "advance", by=draft.entity.lock_duration // (1 + draft.source.below(2)) + SECOND)
+    draft.wait(draft.entity.lock_duration // (1 + draft.source.below(2)) + SECOND)
     _receive(draft, client, second)
     _settle(draft, client, second)
     _settle(draft, client, first)
@@ -129,7 +125,7 @@ def _set_aside(draft: Draft) -> None:
     """A copy is dead-lettered, and mostly taken from the dead-letter queue of its subscription."""
     client, outlet = draft.client(), _outlet(draft)
     _receive(draft, client, outlet)
-    _ask(draft, client, DEAD_LETTER, outlet, pick=[0])
+    draft.add(client, DEAD_LETTER, entity=outlet, pick=[0])
     if draft.source.below(3):
         mode = {"mode": "receive_and_delete"} if draft.chance(2) else {}
         _receive(draft, draft.client(), outlet + DEAD_LETTERS, **mode)
@@ -150,7 +146,7 @@ def _rule(draft: Draft, add: bool) -> dict[str, str]:
 
 def _change(draft: Draft, client: str, **more: Any) -> None:
     add = bool(draft.source.below(3))
-    _ask(draft, client, _ADDS if add else _REMOVES, _outlet(draft), rule=_rule(draft, add), **more)
+    draft.add(client, _ADDS if add else _REMOVES, entity=_outlet(draft), rule=_rule(draft, add), **more)
 
 
 def _sent_together(draft: Draft) -> None:
@@ -158,7 +154,7 @@ def _sent_together(draft: Draft) -> None:
     client, key = draft.client(), draft.key()
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(2)):
-        draft.add(client, "send", messages=(_message(draft, key),), txn=True)
+        draft.send(client, _message(draft, key), txn=True)
     if draft.chance(3):
         _look(draft)
     draft.add(client, "rollback" if draft.chance(4) else "commit")
@@ -198,7 +194,6 @@ PHRASES: Final[Phrases] = {
     "copy_outlasted": _outlasted,
     "copy_set_aside": _set_aside,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "topics",
@@ -304,9 +299,7 @@ def _sent_in_transactions() -> Steps:
     yield do.send("c1", message("m2", "k"), message("m3", "k"), txn=True)
     yield _of("all", do.peek("c2"))
     yield do.commit("c1")
-    yield do.begin("c1")
-    yield do.send("c1", message("m4", "k"), txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", do.send("c1", message("m4", "k")), end=do.rollback)
     for name in ("second", "all", "none"):
         yield _of(name, do.take("c2", 4))
         yield _of(name, do.take("c2", 4))
@@ -379,13 +372,8 @@ def _changed() -> Steps:
 @CASES.case("topic-rules-in-transaction", PARTITIONED, "TXN-6", subscriptions=(("a", "true"),))
 def _in_transaction() -> Steps:
     """A change of rules in a transaction is refused, and changes nothing."""
-    yield do.begin("c1")
-    yield _add("none", "false", txn=True)
-    yield _remove(DEFAULT_RULE, txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", _add("none", "false"), _remove(DEFAULT_RULE), end=do.rollback)
     yield do.send("c1", message("m1", "k"))
-    yield do.begin("c1")
-    yield _remove(DEFAULT_RULE, txn=True)
-    yield do.commit("c1")
+    yield from do.transaction("c1", _remove(DEFAULT_RULE))
     yield do.send("c1", message("m2", "k"))
     yield from (_of("a", do.take("c2", 2)) for _ in range(2))

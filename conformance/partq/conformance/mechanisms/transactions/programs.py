@@ -3,17 +3,15 @@ profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, HELD, PARTITIONED, message, partitions
-from partq.conformance.workload.phrases import Draft
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import ENV
 from partq.model.profiles import SECOND
 
 _TIMEOUT: Final = 5 * SECOND
@@ -23,7 +21,7 @@ _MOST: Final = 4
 
 def _wait(draft: Draft) -> None:
     """Mostly for longer than a transaction may be idle."""
-    draft.add(ENV, "advance", by=(2, 4, 6, 6, 8)[draft.source.below(5)] * SECOND)
+    draft.wait((2, 4, 6, 6, 8)[draft.source.below(5)] * SECOND)
 
 
 def _end(draft: Draft, client: str) -> None:
@@ -51,7 +49,7 @@ def _idle_settlement(draft: Draft) -> None:
     """A transaction that settles, and is left alone; its locks may be used again."""
     client = draft.client()
     phrases.send(draft)
-    draft.add(client, "receive", max=2, timeout=SECOND)
+    draft.receive(client, 2)
     draft.add(client, "begin")
     draft.add(client, "complete" if draft.source.below(3) else "abandon", pick=[0], txn=True)
     _wait(draft)
@@ -70,12 +68,11 @@ def _crowd(draft: Draft) -> None:
     _end(draft, client)
 
 
-PHRASES: Final[Mapping[str, Callable[[Draft], None]]] = {
+PHRASES: Final[Phrases] = {
     "transaction_idle": _idle,
     "transaction_idle_settlement": _idle_settlement,
     "transaction_crowd": _crowd,
 }
-"""Every phrase of these by its name."""
 
 THEME: Final = Theme(
     "transaction-limits",
@@ -100,13 +97,8 @@ CASES: Final = Cases()
 @CASES.case("transaction-needs-a-key", PARTITIONED, "TXN-1")
 def _needs_a_key() -> Steps:
     """A keyless send in a transaction is refused."""
-    yield do.begin("c1")
-    yield _enlisted("keyless", None)
-    yield _enlisted("keyed")
-    yield do.commit("c1")
-    yield do.begin("c2")
-    yield _enlisted("alone", None, "c2")
-    yield do.rollback("c2")
+    yield from do.transaction("c1", _enlisted("keyless", None), _enlisted("keyed"))
+    yield from do.transaction("c2", _enlisted("alone", None, "c2"), end=do.rollback)
     yield do.peek("c3")
 
 
@@ -146,7 +138,7 @@ def _one_key() -> Steps:
     Of six other keys one at least is in another partition, in all likelihood."""
     others = [_enlisted(f"other {n}", f"k{n}") for n in range(6)]
     known = [do.send("c2", message(f"known {key}", key)) for key in ("a", *(f"k{n}" for n in range(6)))]
-    steps = (do.begin("c1"), _enlisted("m1"), *others, _enlisted("m2"), do.commit("c1"))
+    steps = do.transaction("c1", _enlisted("m1"), *others, _enlisted("m2"))
     return [*known, *steps, do.peek("c3"), do.receive("c3", 50)]
 
 
@@ -169,33 +161,23 @@ def _of_a_session() -> Steps:
 def _one_session() -> Steps:
     """Sends to a second session in a transaction are refused, whether the sessions share a partition or not.
     Of six other sessions; a transaction of another session follows."""
-    yield do.begin("c1")
-    yield do.send("c1", message("m1", session="a"), txn=True)
-    for n in range(6):
-        yield do.send("c1", message(f"other {n}", session=f"s{n}"), txn=True)
-    yield do.send("c1", message("m2", session="a"), txn=True)
-    yield do.commit("c1")
-    yield do.begin("c1")
-    yield do.send("c1", message("m3", session="s0"), txn=True)
-    yield do.commit("c1")
+    others = (message(f"other {n}", session=f"s{n}") for n in range(6))
+    sent = (message("m1", session="a"), *others, message("m2", session="a"))
+    yield from do.transaction("c1", *(do.send("c1", one) for one in sent))
+    yield from do.transaction("c1", do.send("c1", message("m3", session="s0")))
     yield do.peek("c3", start="start")
 
 
 @CASES.case("transactional-sends", AZURE, "TXN-5")
 def _sends() -> Steps:
     """Sends are seen after their commit, and never after a rollback."""
-    yield do.begin("c1")
-    yield _enlisted("yes 1")
+    yield from do.transaction(
+        "c1", _enlisted("yes 1"), do.peek("c3", start="start"), _enlisted("yes 2"), do.receive("c3", 5)
+    )
     yield do.peek("c3", start="start")
-    yield _enlisted("yes 2")
-    yield do.receive("c3", 5)
-    yield do.commit("c1")
-    yield do.peek("c3", start="start")
-    yield do.begin("c1")
-    yield _enlisted("no 1")
-    yield _enlisted("no 2")
-    yield do.peek("c3", start="start")
-    yield do.rollback("c1")
+    yield from do.transaction(
+        "c1", _enlisted("no 1"), _enlisted("no 2"), do.peek("c3", start="start"), end=do.rollback
+    )
     yield do.peek("c3", start="start")
     yield do.begin("c2")
     yield _enlisted("never", "a", "c2")
@@ -209,16 +191,9 @@ def _settlements() -> Steps:
     yield from [do.send("c1", message(f"m{n}", "a")) for n in range(5)]
     yield do.receive("c1", 5)
     yield do.receive("c1", 5)
-    yield do.begin("c1")
-    yield do.complete("c1", 0, txn=True)
-    yield do.complete("c1", 0, txn=True)
+    yield from do.transaction("c1", do.complete("c1", 0), do.complete("c1", 0), do.receive("c2", 5))
     yield do.receive("c2", 5)
-    yield do.commit("c1")
-    yield do.receive("c2", 5)
-    yield do.begin("c1")
-    yield do.complete("c1", 0, txn=True)
-    yield do.abandon("c1", 0, txn=True)
-    yield do.rollback("c1")
+    yield from do.transaction("c1", do.complete("c1", 0), do.abandon("c1", 0), end=do.rollback)
     yield do.complete("c1", 0)
     yield do.complete("c1", 0)
     yield do.receive("c2", 5)
@@ -228,13 +203,9 @@ def _settlements() -> Steps:
 def _both() -> Steps:
     """A message is completed and another one sent, both or neither."""
     for n, end in enumerate((do.commit, do.rollback)):
-        yield from [do.send("c1", message(f"in {n}", "a")), do.receive("c1", 1), do.begin("c1")]
-        yield from [
-            do.complete("c1", 0, txn=True),
-            _enlisted(f"out {n}"),
-            end("c1"),
-            do.peek("c2", start="start"),
-        ]
+        yield from [do.send("c1", message(f"in {n}", "a")), do.receive("c1", 1)]
+        yield from do.transaction("c1", do.complete("c1", 0), _enlisted(f"out {n}"), end=end)
+        yield do.peek("c2", start="start")
     yield do.receive("c2", 5)
 
 
@@ -243,12 +214,8 @@ def _at_once() -> Steps:
     """Three clients have transactions open at the same time."""
     for n in range(3):
         for client, key in (("c1", "a"), ("c2", "b"), ("c3", "a")):
-            name = f"{client} {n}"
-            yield from [do.begin(client), _enlisted(f"{name} first", key, client)]
-            yield from [
-                _enlisted(f"{name} second", key, client),
-                (do.rollback if n == 1 else do.commit)(client),
-            ]
+            sends = (_enlisted(f"{client} {n} {nth}", key, client) for nth in ("first", "second"))
+            yield from do.transaction(client, *sends, end=do.rollback if n == 1 else do.commit)
         yield do.peek("c4", start="start")
     yield do.receive("c4", 50)
 
@@ -262,11 +229,7 @@ def _across(profile: str) -> Steps:
     fetch = [do.receive("c2", count)] * 3
     steps: list[Step] = []
     for end in (do.commit, do.rollback, do.commit):
-        steps += [
-            do.begin("c2"),
-            *[do.complete("c2", 0, txn=True), do.complete("c2", 1, txn=True)] * 3,
-            end("c2"),
-        ]
+        steps += do.transaction("c2", *[do.complete("c2", 0), do.complete("c2", 1)] * 3, end=end)
     return [*sends, *fetch, *steps]
 
 
@@ -274,12 +237,9 @@ def _across(profile: str) -> Steps:
 def _pinned() -> Steps:
     """Messages of a key are together, sent in transactions or not."""
     for key in ("a", "b", "c"):
-        yield from [do.send("c2", message(f"{key} before", key)), do.begin("c1")]
-        yield from [
-            _enlisted(f"{key} within", key),
-            do.commit("c1"),
-            do.send("c2", message(f"{key} after", key)),
-        ]
+        yield do.send("c2", message(f"{key} before", key))
+        yield from do.transaction("c1", _enlisted(f"{key} within", key))
+        yield do.send("c2", message(f"{key} after", key))
     yield from [do.peek("c3"), do.receive("c3", 20)]
 
 
@@ -290,12 +250,9 @@ def _over() -> Steps:
     steps = [do.send("c2", message("held", "a")), do.receive("c1")]
     for end in (do.commit, do.rollback):
         name = end("c1").op
-        steps += [do.begin("c1"), _enlisted(f"before the {name}"), end("c1")]
-        steps += [
-            do.in_ended(do.send("c1", message(f"after the {name}", "a"))),
-            do.in_ended(do.complete("c1", 0)),
-        ]
-        steps += [do.in_ended(do.commit("c1")), do.in_ended(do.rollback("c1"))]
+        steps += do.transaction("c1", _enlisted(f"before the {name}"), end=end)
+        after = (do.send("c1", message(f"after the {name}", "a")), do.complete("c1", 0))
+        steps += map(do.in_ended, (*after, do.commit("c1"), do.rollback("c1")))
     return [*steps, do.complete("c1", 0), do.peek("c2", start="start")]
 
 
@@ -319,8 +276,7 @@ def _too_many() -> Steps:
     One by one, and a batch that goes beyond it; what was accepted before is committed."""
     for batch in (False, True):
         name = "batch" if batch else "single"
-        yield do.begin("c1")
-        yield from [_enlisted(f"{name} {n}") for n in range(_MOST - batch)]
+        first = [_enlisted(f"{name} {n}") for n in range(_MOST - batch)]
         more = [message(f"{name} more {n}", "a") for n in range(1 + batch)]
-        yield from [do.send("c1", *more, txn=True), do.commit("c1"), do.peek("c2", start="start")]
+        yield from [*do.transaction("c1", *first, do.send("c1", *more)), do.peek("c2", start="start")]
     yield do.receive("c3", 20)

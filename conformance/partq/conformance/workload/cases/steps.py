@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from msgspec import structs
 
+from partq.conformance.workload.operations.table import OPERATIONS
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import SOLACE_KEY, Message
 from partq.model.operations import ENV
@@ -107,39 +108,31 @@ def walk(proc: str, times: int, most: int) -> tuple[Step, ...]:
     return (peek(proc, most),) * times
 
 
-def begin(proc: str) -> Step:
-    """Open a transaction."""
-    return Step(proc, "begin", {})
+def _plain(op: str) -> Callable[[str], Step]:
+    """The client's step of that operation, which takes no arguments."""
+    return lambda proc: Step(proc, op, {})
 
 
-def commit(proc: str) -> Step:
-    """Commit it."""
-    return Step(proc, "commit", {})
+begin, commit, rollback = map(_plain, ("begin", "commit", "rollback"))
+"""Open a transaction; end it."""
+
+bind, unbind, disconnect = map(_plain, ("bind", "unbind", "disconnect"))
+"""Become a consumer; stop being one; lose the connection, in the next of the ways that the adapter knows."""
 
 
-def rollback(proc: str) -> Step:
-    """Roll it back."""
-    return Step(proc, "rollback", {})
+def transaction(proc: str, *steps: Step, end: Callable[[str], Step] = commit) -> tuple[Step, ...]:
+    """A transaction of the client, with those of the steps in it that are its own and may be."""
+
+    def within(step: Step) -> Step:
+        may = step.proc == proc and "txn" in OPERATIONS[step.op].args
+        return asking(step, {"txn": True}) if may else step
+
+    return begin(proc), *map(within, steps), end(proc)
 
 
 def in_ended(step: Step) -> Step:
     """The step inside the transaction that its client ended last."""
     return asking(step, {"ended": True})
-
-
-def bind(proc: str) -> Step:
-    """Become a consumer."""
-    return Step(proc, "bind", {})
-
-
-def unbind(proc: str) -> Step:
-    """Stop being one."""
-    return Step(proc, "unbind", {})
-
-
-def disconnect(proc: str) -> Step:
-    """A client's connection is lost, in the next of the ways that the adapter knows."""
-    return Step(proc, "disconnect", {})
 
 
 def down(index: int) -> Step:

@@ -12,6 +12,7 @@ _OF_PARTITION: Final = Operation(
     {"index": Arg(Kind.INT, required=True, meaning="0 … partitions-1")},
     written=lambda pen, held, action: {"index": action.partition or 0},
 )
+_PLAIN: Final = Operation(written=lambda pen, held, action: {})
 
 FAULTS: Final[Mapping[str, Operation]] = {
     "partition_down": _OF_PARTITION,
@@ -20,7 +21,7 @@ FAULTS: Final[Mapping[str, Operation]] = {
         {"proc": Arg(Kind.TEXT, required=True, meaning="the client whose front end is lost")},
         written=lambda pen, held, action: {"proc": action.victim or ""},
     ),
-    "broker_kill": Operation(),
-    "broker_start": Operation(),
-    "advance": Operation({"by": Arg(Kind.NS, required=True, meaning="ns")}),
+    "broker_kill": _PLAIN,
+    "broker_start": _PLAIN,
+    "advance": _PLAIN._replace(args={"by": Arg(Kind.NS, required=True, meaning="ns")}),
 }

@@ -78,6 +78,7 @@ FLOWS: Final[Mapping[str, Operation]] = {
         _disconnect,
         _left,
         idle="it had several flows",
+        written=lambda pen, held, action: {},
         retraced=lambda held, args: {"how": args["how"]} if "how" in args else {},
     ),
 }

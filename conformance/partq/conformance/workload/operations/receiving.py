@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told
+from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told, some_of
 from partq.model.operations import ENTITY, RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
@@ -44,7 +44,7 @@ def _peeked(held: Holdings, told: Told) -> None:
 
 
 def _peek(held: Holdings, args: Args) -> Args | None:
-    start, plain = args.get("from", "cursor"), _only(args, "max", "entity")
+    start, plain = args.get("from", "cursor"), some_of(args, "max", "entity")
     if start == "cursor":
         return plain
     if start == "start":
@@ -55,12 +55,7 @@ def _peek(held: Holdings, args: Args) -> Args | None:
 def _peek_retraced(held: Holdings, args: Args) -> Args:
     start = args.get("from_seq")
     place = "cursor" if start is None else held.seen.index(start) if start in held.seen else "start"
-    return {**_only(args, "max", "entity"), "from": place}
-
-
-def _only(args: Args, *names: str) -> dict[str, Any]:
-    """Those of the arguments that there are."""
-    return {name: args[name] for name in names if name in args}
+    return {**some_of(args, "max", "entity"), "from": place}
 
 
 RECEIVING: Final[Mapping[str, Operation]] = {
@@ -75,7 +70,7 @@ RECEIVING: Final[Mapping[str, Operation]] = {
         _receive,
         received,
         written=lambda pen, held, action: {"max": action.max, "mode": action.mode, "timeout": pen.wait},
-        retraced=lambda held, args: _only(args, "max", "mode", "timeout", "entity"),
+        retraced=lambda held, args: some_of(args, "max", "mode", "timeout", "entity"),
         waits=True,
     ),
     "peek": Operation(

@@ -14,6 +14,11 @@ from partq.model.operations import ENTITY, OPS, TOPICS, Arg
 Args = Mapping[str, Any]
 
 
+def some_of(args: Args, *names: str) -> dict[str, Any]:
+    """Those of the arguments that there are."""
+    return {name: args[name] for name in names if name in args}
+
+
 def answered(op: str, args: Args, answer: object) -> dict[str, Any]:
     """The arguments of the operation, with those that its answer gives."""
     given = {name: getattr(answer, name, None) for name in OPS[op].tells}
@@ -78,6 +83,11 @@ class Holdings:
             return {}
         return {"txn": True} if mine else {"ended": True}
 
+    def retraced_in(self, args: Args) -> dict[str, bool]:
+        """The same of recorded arguments."""
+        txn = args.get("txn")
+        return self.asked_in(txn, mine=txn == self.txn)
+
     def places(self, locks: Sequence[str | None], least: int) -> tuple[list[int], Args] | None:
         """Where the client has these locks, and how a step says among which; None if it has fewer than
         ``least``, all of one kind."""
@@ -119,7 +129,7 @@ class Operation(NamedTuple):
     ``resolve``: the operation's arguments by what the client holds, where they are not the step's. None:
     there is nothing to do, and ``idle`` says why.
     ``learn``: what the client holds after it.
-    ``written``: the step's arguments for an action of the model.
+    ``written``: the step's arguments for an action of the model. None: it has none such.
     ``retraced``: the step's arguments for those that a history recorded.
     ``further``: whether it adds to what the client has already, of which its driver allows so many.
     ``timeout``: ns that a driver gives it where the step does not say. ``waits``: it waits for messages, at
@@ -132,7 +142,7 @@ class Operation(NamedTuple):
     resolve: Callable[[Holdings, Args], Args | None] | None = None
     learn: Callable[[Holdings, Told], None] | None = None
     idle: str = ""
-    written: Callable[[Pen, Holdings, Action], Args | None] = lambda pen, held, action: {}
+    written: Callable[[Pen, Holdings, Action], Args | None] = lambda pen, held, action: None
     retraced: Callable[[Holdings, Args], Args | None] = lambda held, args: {}
     further: Callable[[Holdings, Args], bool] = lambda held, args: False
     timeout: int = 0

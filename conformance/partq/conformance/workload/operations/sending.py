@@ -32,8 +32,7 @@ def _written(pen: Pen, held: Holdings, action: Action) -> Args:
 
 def _retraced(held: Holdings, args: Args) -> Args:
     """What was scheduled for a time, for the time from the step on."""
-    txn, messages = args.get("txn"), args["messages"]
-    asked = held.asked_in(txn, mine=txn == held.txn)
+    messages, asked = args["messages"], held.retraced_in(args)
     if messages[0].scheduled_at is None:
         return {"messages": messages, **asked}
     delay = max(0, messages[0].scheduled_at - held.now)

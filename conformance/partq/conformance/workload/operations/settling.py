@@ -58,10 +58,8 @@ def _written(pen: Pen, held: Holdings, action: Action) -> Args | None:
 
 def _retraced(held: Holdings, args: Args) -> Args | None:
     """The locks as indexes among the client's; None where it was given none of them."""
-    found, txn = held.places(args.get("locks", (args.get("lock"),)), least=1), args.get("txn")
-    if found is None:
-        return None
-    return {"pick": found[0], **found[1], **held.asked_in(txn, mine=txn == held.txn)}
+    found = held.places(args.get("locks", (args.get("lock"),)), least=1)
+    return None if found is None else {"pick": found[0], **found[1], **held.retraced_in(args)}
 
 
 _RENEWAL: Final = Operation(

@@ -48,7 +48,7 @@ _END: Final = Operation(
 )
 
 TRANSACTIONS: Final[Mapping[str, Operation]] = {
-    "begin": Operation({}, _begin, _begun, idle="its transaction was open already"),
+    "begin": Operation({}, _begin, _begun, "its transaction was open already", lambda pen, held, action: {}),
     "commit": _END._replace(learn=partial(_finish, committed=True)),
     "rollback": _END._replace(learn=partial(_finish, committed=False)),
 }
