@@ -16,14 +16,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import blaming, campaign, exploration, judging, screening, search, themes, throughput, validation
+from . import blaming, campaign, exploration, judging, screening, search, throughput, validation
 from .figure import Figure
 
 BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "throughput": throughput.figures,
     "growth": throughput.growth,
     "judging": judging.figures,
-    "themes": themes.figures,
+    "themes": judging.themes,
     "screening": screening.figures,
     "blaming": blaming.figures,
     "search": search.figures,

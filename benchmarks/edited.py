@@ -1,18 +1,31 @@
-"""Histories made wrong, or possibly wrong, by one random edit: judge and screens are compared on these."""
+"""Histories of the reference, and such made wrong, or possibly wrong, by one random edit, on which judge and
+screens are compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from msgspec import structs
 
+from partq.conformance.adapters import open_broker
+from partq.conformance.execution.runner import run
 from partq.conformance.history import History, Record
+from partq.conformance.workload.generator import generate
+from partq.conformance.workload.themes import THEMES
+from partq.conformance.workload.weights import Weights
 from partq.model.messages import Delivery
 from partq.model.operations import Outcome
 
 Edit = Callable[[list[Record], int, Random], None]
+
+
+def drawn(profile: str, seed: int, length: int, themes: Mapping[str, Weights] = THEMES) -> History:
+    """The reference's history of the program of that seed and number of phrases."""
+    broker = open_broker("reference")
+    broker.profile = profile
+    return run(broker, generate(profile, seed, length=length, lacks=broker.lacks(), themes=themes))
 
 
 def edited(history: History, random: Random) -> History:
@@ -47,6 +60,10 @@ def _change(field: str, change: Callable[[int, Random], int]) -> Edit:
             _with(records, n, messages)
 
     return edit
+
+
+def _moved(field: str, by: int) -> Edit:
+    return _change(field, lambda at, random: max(0, at + random.choice((-by, by))))
 
 
 def _drop(records: list[Record], n: int, random: Random) -> None:
@@ -95,18 +112,9 @@ EDITS: dict[str, tuple[Callable[[Record], bool], Edit]] = {
         _change("seq", lambda seq, random: seq + random.choice((-1, 1, 7)) & 2**64 - 1),
     ),
     "another partition": (_shows, _change("partition", lambda name, random: name ^ random.choice((1, 2)))),
-    "another count": (
-        _shows,
-        _change("delivery_count", lambda count, random: max(0, count + random.choice((-1, 1)))),
-    ),
-    "another time": (
-        _shows,
-        _change("enqueued_at", lambda at, random: max(0, at + random.choice((-900, 900)))),
-    ),
-    "another end of a lock": (
-        _shows,
-        _change("locked_until", lambda at, random: max(0, at + random.choice((-(10**9), 10**9)))),
-    ),
+    "another count": (_shows, _moved("delivery_count", 1)),
+    "another time": (_shows, _moved("enqueued_at", 900)),
+    "another end of a lock": (_shows, _moved("locked_until", 10**9)),
     "a delivery dropped": (_shows, _drop),
     "a delivery doubled": (_shows, _double),
     "a delivery swapped": (_shows, _swap),

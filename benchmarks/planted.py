@@ -20,7 +20,7 @@ from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.themes import THEMES
-from partq.conformance.workload.weights import Weights
+from partq.conformance.workload.weights import Weights, weighed
 
 from .planting import KINDS, plant
 
@@ -37,37 +37,16 @@ ENOUGH: Final = 4
 TRIES: Final = 6
 """In how many places a kind is planted until the judge does not accept it."""
 
-_QUEUES: Final[Weights] = {
-    "send": 20,
-    "batch": 3,
-    "settle_all": 14,
-    "take": 20,
-    "receive": 3,
-    "complete": 3,
-    "abandon": 2,
-    "renew": 2,
-    "late": 1,
-    "peek": 5,
-    "transaction": 4,
-    "settle_transaction": 1,
-    "conflict": 1,
-    "advance": 1,
-}
-_FLOWS: Final[Weights] = {
-    "bind": 4,
-    "unbind": 3,
-    "send": 20,
-    "batch": 3,
-    "settle_all": 14,
-    "take": 6,
-    "receive": 3,
-    "complete": 3,
-    "abandon": 2,
-    "rest": 2,
-    "advance": 2,
-}
-_FAULTS: Final[Weights] = {"outage": 1, "front_end": 1, "kill": 1}
-_FLOW_FAULTS: Final[Weights] = {"kill": 1, "disconnect": 2}
+_QUEUES: Final[Weights] = weighed(
+    "send 20, batch 3, settle_all 14, take 20, receive 3, complete 3, abandon 2, renew 2, late 1, "
+    "peek 5, transaction 4, settle_transaction 1, conflict 1, advance 1"
+)
+_FLOWS: Final[Weights] = weighed(
+    "bind 4, unbind 3, send 20, batch 3, settle_all 14, take 6, receive 3, complete 3, abandon 2, "
+    "rest 2, advance 2"
+)
+_FAULTS: Final[Weights] = weighed("outage 1, front_end 1, kill 1")
+_FLOW_FAULTS: Final[Weights] = weighed("kill 1, disconnect 2")
 
 
 class Row(NamedTuple):

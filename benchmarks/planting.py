@@ -81,6 +81,10 @@ class Plot:
         for place in self.places(id):
             self.show(place, seq=seq)
 
+    def exchange_numbers(self, one: Delivery, two: Delivery) -> None:
+        self.number(one.id, two.seq)
+        self.number(two.id, one.seq)
+
     def drop(self, id: str) -> None:
         """Nobody is shown the message any more, nor settles it."""
         held = {self.at(place).lock for place in self.received[id]}
@@ -116,11 +120,13 @@ class Plot:
         bare = shown._replace(lock=None, locked_until=None)
         return (partial(self.add, n, bare) for n in islice(rooms, 1))
 
-    def of(self, *operations: str) -> Iterator[tuple[int, Record]]:
-        """The records of these operations, by their places."""
-        return ((n, record) for n, record in enumerate(self.records) if record.op in operations)
+    def of(self, *operations: str, least: int = 0) -> Iterator[tuple[int, Record]]:
+        """The records of these operations that show so many messages at least, by their places."""
+        found = ((n, record) for n, record in enumerate(self.records) if record.op in operations)
+        return ((n, record) for n, record in found if len(record.messages) >= least)
 
 
+Shown = tuple[Delivery, ...]
 Site = Callable[[], object]
 Kind = Callable[[Plot], Iterable[Site]]
 
@@ -210,11 +216,7 @@ def _shown(change: Callable[[Delivery], dict[str, Any] | None]) -> Kind:
 
 
 def _moved(field: str, by: int) -> Kind:
-    def change(shown: Delivery) -> dict[str, Any] | None:
-        value = getattr(shown, field)
-        return None if value is None else {field: value + by}
-
-    return _shown(change)
+    return _shown(lambda shown: None if (at := getattr(shown, field)) is None else {field: at + by})
 
 
 # --- numbers and partitions -----------------------------------------------------------------------------
@@ -232,14 +234,6 @@ def _successive(plot: Plot) -> Iterator[tuple[Delivery, Delivery]]:
         if before and (plot.records[plot.sent[before.id]].ret or 0) < plot.records[plot.sent[id]].call:
             yield before, shown
         last[shown.seq >> COUNTER_BITS] = shown
-
-
-def _numbers_exchanged(plot: Plot) -> Iterator[Site]:
-    def exchange(one: Delivery, two: Delivery) -> None:
-        plot.number(one.id, two.seq)
-        plot.number(two.id, one.seq)
-
-    return (partial(exchange, *two) for two in _successive(plot))
 
 
 def _another_number(plot: Plot) -> Iterator[Site]:
@@ -260,26 +254,17 @@ def _key_astray(plot: Plot) -> Iterator[Site]:
 # --- answers --------------------------------------------------------------------------------------------
 
 
-def _answers(plot: Plot, op: str, least: int = 1) -> Iterator[tuple[int, Record]]:
-    """The records of that operation that show so many messages at least."""
-    return ((n, record) for n, record in plot.of(op) if len(record.messages) >= least)
-
-
-def _peek_skips(plot: Plot) -> Iterator[Site]:
-    for n, record in _answers(plot, "peek", 3):
-        first, _, *others = record.messages
-        yield partial(plot.change, n, messages=(first, *others))
-
-
-def _peek_out_of_order(plot: Plot) -> Iterator[Site]:
-    for n, record in _answers(plot, "peek", 2):
-        *others, one, two = record.messages
-        yield partial(plot.change, n, messages=(*others, two, one))
+def _peeked(least: int, change: Callable[[Shown], Shown]) -> Kind:
+    """A kind that changes what an answer to a peek shows, of so many messages at least."""
+    return lambda plot: (
+        partial(plot.change, n, messages=change(record.messages))
+        for n, record in plot.of("peek", least=least)
+    )
 
 
 def _peek_of_what_is_gone(plot: Plot) -> Iterator[Site]:
     gone = sorted((n, id) for id, n in plot.gone.items())
-    for n, record in _answers(plot, "peek", 2):
+    for n, record in plot.of("peek", least=2):
         first, second = record.messages[:2]
         for by, id in reversed(gone):
             shown = plot.at(plot.received[id][-1])
@@ -291,7 +276,7 @@ def _peek_of_what_is_gone(plot: Plot) -> Iterator[Site]:
 
 
 def _twice_in_one_answer(plot: Plot) -> Iterator[Site]:
-    for n, record in _answers(plot, "receive"):
+    for n, record in plot.of("receive", least=1):
         if len(record.messages) < record.args.get("max", 1):
             shown = record.messages[-1]
             again = shown if shown.lock is None else shown._replace(lock=f"{shown.lock}-again")
@@ -311,7 +296,7 @@ def _answer_to_another(plot: Plot) -> Iterator[Site]:
         plot.change(one, messages=plot.records[two].messages)
         plot.change(two, messages=shown)
 
-    for (one, a), (two, b) in pairwise(_answers(plot, "receive")):
+    for (one, a), (two, b) in pairwise(plot.of("receive", least=1)):
         if a.proc != b.proc and "flow" in a.args and "flow" in b.args:
             yield partial(exchange, one, two)
 
@@ -381,18 +366,18 @@ KINDS: Final[dict[str, Kind]] = {
     "a number used twice": lambda plot: (
         partial(plot.number, two.id, one.seq) for one, two in _successive(plot)
     ),
-    "two numbers exchanged": _numbers_exchanged,
+    "two numbers exchanged": lambda plot: (partial(plot.exchange_numbers, *two) for two in _successive(plot)),
     "another number when shown again": _another_number,
     "a key in another partition": _key_astray,
-    "a peek that skips": _peek_skips,
-    "a peek out of order": _peek_out_of_order,
+    "a peek that skips": _peeked(3, lambda shown: (*shown[:1], *shown[2:])),
+    "a peek out of order": _peeked(2, lambda shown: (*shown[:-2], shown[-1], shown[-2])),
     "a peek that shows what is gone": _peek_of_what_is_gone,
     "half a transaction": _half_a_transaction,
     "a message of a transaction that was rolled back": _rolled_back_yet_shown,
     "twice in one answer": _twice_in_one_answer,
     "more than were asked for": lambda plot: (
         partial(plot.change, n, args={**record.args, "max": len(record.messages) - 1})
-        for n, record in _answers(plot, "receive", 2)
+        for n, record in plot.of("receive", least=2)
     ),
     "a send refused, and yet stored": _refused_yet_stored,
     "an answer given to another client": _answer_to_another,

@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final, NamedTuple
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.screens.assess import inspect
 from partq.conformance.verdict import Inspection
-from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.generator import trace_seed
 from partq.model import clauses
 from partq.model.profiles import requirements_of
 
-from .edited import edited
+from .edited import drawn, edited
 from .figure import Figure
 
 SEED: Final = 4_052
@@ -103,9 +101,6 @@ def screenings(profile: str, count: int, first: int = 0) -> Iterator[Screened]:
 
 def histories(profile: str, count: int, first: int = 0) -> Iterator[History]:
     """Edited histories, each the same whichever are asked for."""
-    broker = open_broker("reference")
-    broker.profile = profile
-    lacks = broker.lacks()
     for number in range(first, first + count):
-        history = run(broker, generate(profile, trace_seed(SEED, number), length=LENGTH, lacks=lacks))
+        history = drawn(profile, trace_seed(SEED, number), LENGTH)
         yield edited(history, Random(f"{profile}/{SEED}/{number}"))

@@ -20,16 +20,14 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import structs
 from rich.console import Console
 
-from partq.conformance.adapters import open_broker
-from partq.conformance.execution.runner import run
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recordings_of
-from partq.conformance.workload.generator import generate, trace_seed
+from partq.conformance.workload.generator import trace_seed
 from partq.model.profiles import SECOND
 from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
 
-from .edited import edited_somehow
+from .edited import drawn, edited_somehow
 from .figure import Figure
 
 SEED: Final = 2_026
@@ -88,7 +86,7 @@ def figures() -> list[Figure]:
     """How much faster the judge is than TLC, on the same histories. Both times are the processor's; TLC's
     has Java's start in it, once for each batch."""
     cases = [
-        Case(profile, number, "", _history(profile, number, length))
+        Case(profile, number, "", drawn(profile, trace_seed(SEED, number), length))
         for profile, length in TIMED_LENGTHS.items()
         for number in range(TIMED // len(TIMED_LENGTHS))
     ]
@@ -124,15 +122,9 @@ def _children() -> float:
 # Histories
 
 
-def _history(profile: str, number: int, length: int) -> History:
-    broker = open_broker("reference")
-    broker.profile = profile
-    return run(broker, generate(profile, trace_seed(SEED, number), length=length, lacks=broker.lacks()))
-
-
 def _cases(profile: str) -> Iterator[Case]:
     for number in range(FIRST, FIRST + HISTORIES):
-        history = _history(profile, number, PROFILES[profile])
+        history = drawn(profile, trace_seed(SEED, number), PROFILES[profile])
         yield Case(profile, number, "", history)
         edit, other = edited_somehow(history, Random(number))
         yield Case(profile, number, edit, other)
