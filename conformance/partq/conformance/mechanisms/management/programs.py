@@ -41,11 +41,16 @@ def _fill(draft: Draft) -> None:
     _rest(draft)
 
 
-def _wait(draft: Draft) -> None:
-    """A message that is scheduled, counted before its time or after, or cancelled."""
-    client, delay = draft.client(), (14, 20, 30)[draft.source.below(3)] * SECOND
+def _schedule(draft: Draft, client: str, delay: int) -> None:
     one = replace(draft.message(draft.some_key()), scheduled_at=None)
     draft.add(client, "schedule", messages=(one,), delay=delay)
+
+
+def _wait(draft: Draft) -> None:
+    """Up to three messages that are scheduled, counted before their time or after; one may be cancelled."""
+    client, delay = draft.client(), (14, 20, 30)[draft.source.below(3)] * SECOND
+    for _ in range(1 + draft.source.below(3)):
+        _schedule(draft, client, delay)
     _rest(draft)
     if draft.chance(2):
         draft.add(client, "cancel_scheduled", pick=draft.source.below(3))
@@ -55,8 +60,7 @@ def _wait(draft: Draft) -> None:
 def _race(draft: Draft) -> None:
     """A message that is cancelled just before it is due, or in time, and counted after that."""
     client, delay = draft.client(), (2, 2, 20)[draft.source.below(3)] * SECOND
-    one = replace(draft.message(draft.some_key()), scheduled_at=None)
-    draft.add(client, "schedule", messages=(one,), delay=delay)
+    _schedule(draft, client, delay)
     draft.wait(2 * SECOND - SECOND // 10)
     draft.add(client, "cancel_scheduled", pick=draft.source.below(20))
     _rest(draft)
