@@ -165,13 +165,13 @@ def _mine(state: State, action: Action) -> Iterator[tuple[State, SessionLock]]:
 
 
 def _deadline(state: State, action: Action) -> tuple[int, int]:
-    """When a lock ends that begins now: at the time shown, if any is."""
+    """When a lock ends that begins now: at the time shown, if any is, or later, as timers may be late."""
     cfg = state.cfg
     if action.locked_until is not None:
-        return action.locked_until - cfg.skew, action.locked_until + cfg.skew
+        return action.locked_until - cfg.skew, action.locked_until + cfg.skew + cfg.late
     if cfg.untimed:
         return state.now, FOREVER
-    return state.now + cfg.lock_duration, state.now + action.slack + cfg.lock_duration
+    return state.now + cfg.lock_duration, state.now + action.slack + cfg.lock_duration + cfg.late
 
 
 def _serves(state: State, session: str | None) -> bool | None:
