@@ -297,6 +297,13 @@ Changes(old, new) ==
          \o (IF after = None THEN << >>
              ELSE << [ after EXCEPT !.may = @ \/ (before.state = "paused" /\ after.state = "unbound") ] >>)
 
+\* What became of the pair of a flow that a kill ended need not be told.
+EndedByKill(row) ==
+    LET pair == Pair(row)
+    IN IF pair = None THEN << >>
+       ELSE << [ pair EXCEPT !.state = "unbound", !.may = TRUE ],
+               [ pair EXCEPT !.state = "unassigned", !.may = TRUE ] >>
+
 TellsOf(event, change) == event.who = change.who /\ event.state = change.state
 
 \* These changes of partition p agree with its events from the n-th on.
@@ -836,9 +843,9 @@ EnlistsNothing == settles' = { x \in settles : msg'[x[1]].settling }
 Heard ==
     CASE E.op = "assigned" ->
             untold' = [ untold EXCEPT ![E.part].changes = Left(@, E), ![E.part].heard = @ + 1 ]
-      [] E.op = "start" ->  \* flows that a kill ended end untold
+      [] E.op = "start" ->
             untold' = IF duty' = duty THEN untold
-                    ELSE [ p \in Partitions |-> [ untold[p] EXCEPT !.changes = << >> ] ]
+                    ELSE [ p \in Partitions |-> [ untold[p] EXCEPT !.changes = EndedByKill(duty[p]) ] ]
       [] OTHER -> TellsLater
 
 Answered1 ==
