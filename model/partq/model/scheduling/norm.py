@@ -63,13 +63,21 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @point("SCH-3", "SCH-4", "SCH-5")
 def refusals(state: State, place: Place | None, action: Action) -> frozenset[str]:
-    """The errors that cancelling the message may end in; none if it has to succeed."""
+    """The errors that cancelling the message may end in; none if it has to succeed. Whether it has to where
+    an open transaction cancels it already no source says."""
     kinds: frozenset[str] = frozenset()
-    if place is None or has_come(state, state.parts[place[0]].log[place[1]].due, action.slack):
+    if place is None or is_disputed(state, place, action.slack):
         kinds |= UNKNOWN_NUMBER
     if state.down and action.only in (None, NOWHERE) and (place is None or not is_up(state, place[0])):
         kinds |= UNAVAILABLE
     return kinds
+
+
+def is_disputed(state: State, place: Place, slack: int) -> bool:
+    """Whether the message there may be due, or cancelled by an open transaction."""
+    entry = state.parts[place[0]].log[place[1]]
+    enlisted = any((place[0], entry.id) in txn.cancels for txn in state.txns)
+    return enlisted or has_come(state, entry.due, slack)
 
 
 @point("SCH-3", "SCH-5")
