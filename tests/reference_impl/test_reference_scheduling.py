@@ -551,6 +551,15 @@ def _cancelled(world: World) -> Steps[list[Any]]:
     return [answer, ids((yield from world.receive(timeout=2 * AT)))]
 
 
+def _barely(world: World) -> Steps[list[Any]]:
+    """A cancel five seconds before the time."""
+    number = only((yield from world.schedule(_post("m")))).seq
+    yield from world.until(AT - 5 * SECOND)
+    answer = outcome((yield from world.cancel(number)))
+    yield from world.until(2 * AT)
+    return [answer, (yield from _received(world))]
+
+
 def _outlived(world: World) -> Steps[list[str]]:
     """A time that comes while the broker is down."""
     yield from world.schedule(_post("m"))
@@ -582,6 +591,7 @@ SOUND: dict[str, Any] = {
     "times": [True, True, True],
     "more": [],
     "cancelled": ["ok", []],
+    "barely": ["ok", []],
     "outlived": ["m"],
     "undone": ["kept"],
 }
@@ -595,6 +605,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "scheduled-not-peeked": {"peeked": []},
     "schedule-answers-the-next-number": {"numbers": [-1, 0]},
     "cancel-ignored": {"cancelled": ["ok", ["m"]]},
+    "cancels-of-the-last-seconds-ignored": {"barely": ["ok", ["m"]]},
     "cancelled-back-after-restart": {"cancelled": ["ok", ["m"]]},
     "activation-keeps-the-number": {"appended": [0, 1, 3]},
     "activation-keeps-the-time": {"times": [True, False, False]},
@@ -616,7 +627,7 @@ def _seen(parts: Parts | None) -> dict[str, Any]:
         world = World(1, parts)
         return world.do(steps(world))
 
-    scenes = {"cancelled": _cancelled, "outlived": _outlived, "undone": _undone}
+    scenes = {"cancelled": _cancelled, "barely": _barely, "outlived": _outlived, "undone": _undone}
     return {**played(_life), **{name: played(steps) for name, steps in scenes.items()}}
 
 

@@ -277,15 +277,13 @@ def killed(state: State) -> Iterator[State]:
 
 
 def _ended(state: State, flows: Flows) -> Flows:
-    """No flow is left after a kill. That partitions are unbound or unassigned now may be told, or not; and a
-    delay may have begun when the flows were lost (REB-7)."""
+    """No flow is left after a kill. That partitions are unbound or unassigned now may be told, or not."""
     nothing = (None,) * len(state.parts)
     if state.cfg.untimed:
         return Flows(owner=nothing, handoff=nothing)
     had = [(p, pair[0]) for p, pair in enumerate(flows.owner) if pair is not None and state.cfg.observed]
     unseen = tuple((p, flow, told, FOREVER) for p, flow in had for told in ("unbound", "unassigned"))
-    ends = state.now + state.cfg.entity.rebalance_delay
-    return Flows(owner=nothing, handoff=nothing, timer=Deadline(ends, ends), unseen=unseen)
+    return Flows(owner=nothing, handoff=nothing, unseen=unseen)
 
 
 def started(state: State, slack: int) -> State:
