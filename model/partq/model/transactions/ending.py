@@ -81,9 +81,11 @@ def _without(cancel: Action, state: State) -> Iterator[State]:
 
 @clause("SCH-5")
 def _all_waiting(state: State, txn: Txn, action: Action) -> bool:
-    """Whether all that the transaction cancels certainly waits for its time still."""
+    """Whether all that the transaction cancels certainly waits for its time still. That it is enlisted, here
+    or in another transaction, is no reason to refuse the commit."""
     ones = [action._replace(about=(id,), only=p) for p, id in txn.cancels]
-    return not any(scheduling.refusals(state, scheduling.waiting(state, one), one) for one in ones)
+    alone = state._replace(txns=())
+    return not any(scheduling.refusals(alone, scheduling.waiting(state, one), one) for one in ones)
 
 
 @guard("ROUTE-5")
