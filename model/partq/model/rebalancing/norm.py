@@ -263,7 +263,8 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
 
 def killed(state: State) -> Iterator[State]:
     """What a kill of the broker may do to the flows: they are there again when it is, or all are gone. Of
-    those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
+    those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14).
+    Of those that are gone it may be told, or not, that their partitions are unbound or unassigned."""
     flows = state.flows
     if flows is None or not any(flows.handoff):
         yield state
@@ -273,17 +274,10 @@ def killed(state: State) -> Iterator[State]:
     if flows is not None and (flows.active or flows.standby or any(flows.owner)):
         for name, _ in flows.active + flows.standby:
             state = given_back(state, name)
-        yield state._replace(flows=_ended(state, flows))
-
-
-def _ended(state: State, flows: Flows) -> Flows:
-    """No flow is left after a kill. That partitions are unbound or unassigned now may be told, or not."""
-    nothing = (None,) * len(state.parts)
-    if state.cfg.untimed:
-        return Flows(owner=nothing, handoff=nothing)
-    had = [(p, pair[0]) for p, pair in enumerate(flows.owner) if pair is not None and state.cfg.observed]
-    unseen = tuple((p, flow, told, FOREVER) for p, flow in had for told in ("unbound", "unassigned"))
-    return Flows(owner=nothing, handoff=nothing, unseen=unseen)
+        had = [(p, pair[0]) for p, pair in enumerate(flows.owner) if pair is not None and state.cfg.observed]
+        unseen = tuple((p, flow, told, FOREVER) for p, flow in had for told in ("unbound", "unassigned"))
+        nothing = (None,) * len(state.parts)
+        yield state._replace(flows=Flows(owner=nothing, handoff=nothing, unseen=unseen))
 
 
 def started(state: State, slack: int) -> State:

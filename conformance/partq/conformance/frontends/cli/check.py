@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import PROFILE_NAMES, fail, known_profile
+from partq.conformance.frontends.cli.common import PROFILE_NAMES, Format, fail, known_profile
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import baseline_of
 from partq.conformance.frontends.cli.publishing import held, new_file
@@ -53,7 +53,7 @@ def check(
     baseline: options.Baseline = None,
     write_baseline: options.NewBaseline = None,
     junit: options.JUnit = None,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Judge recorded histories. Nothing is judged unless every file can be read."""
     wanted = options.requirements_to_meet(require)

@@ -14,7 +14,7 @@ from partq.conformance.adapters import UnknownBroker, is_built_in, open_broker, 
 from partq.conformance.adapters.names import BROKERS
 from partq.conformance.frontends.cli import comparison_table as tables
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import CODE_STYLES, end, fail, failing, profiles_for
+from partq.conformance.frontends.cli.common import CODE_STYLES, Format, end, fail, failing, profiles_for
 from partq.conformance.frontends.cli.listing import complete_broker
 from partq.conformance.frontends.cli.report import write_comparison
 from partq.conformance.frontends.cli.run import verdicts_by_run
@@ -47,7 +47,7 @@ def compare(
         bool, typer.Option("--all", "-v", help="Also show the rules on which all agree.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the comparison as one HTML file.")] = None,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Put brokers, profiles or runs side by side, what differs first.
 

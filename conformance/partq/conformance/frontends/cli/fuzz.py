@@ -15,7 +15,7 @@ from rich.table import Table
 from partq.conformance.adapters import Unreachable, open_broker, public_name
 from partq.conformance.frontends.campaign.plan import CHUNK, LIVE_CHUNK, Plan, even
 from partq.conformance.frontends.cli import campaigns, options
-from partq.conformance.frontends.cli.common import fail, is_live, profiles_for
+from partq.conformance.frontends.cli.common import Format, fail, is_live, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.one_trace import Trace, run_trace, trace_of
 from partq.conformance.frontends.cli.project import baseline_of
@@ -83,7 +83,7 @@ def fuzz(
     write_baseline: options.NewBaseline = None,
     junit: options.JUnit = None,
     verbose: options.Verbose = False,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Run many random programs against a broker on Spark and judge every history."""
     if trace is not None:

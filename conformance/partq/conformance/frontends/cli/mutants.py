@@ -15,7 +15,7 @@ import typer
 from partq.conformance.adapters import open_broker
 from partq.conformance.frontends.campaign.plan import Lane, Plan
 from partq.conformance.frontends.cli import campaigns, options
-from partq.conformance.frontends.cli.common import end
+from partq.conformance.frontends.cli.common import Format, end
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.streams import output, say
@@ -60,7 +60,7 @@ def mutants(
     wave: options.Wave = None,
     resume: options.Resume = False,
     break_lock: options.BreakLock = False,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Fuzz every mutant of the reference broker and print which rule killed it, and how soon."""
     campaigns.check_extra()

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from partq.conformance.adapters.names import BROKERS
-from partq.conformance.frontends.cli.common import PROFILE_NAMES, fail
-from partq.conformance.frontends.cli.common import Format as Format
+from partq.conformance.frontends.cli.common import PROFILE_NAMES, Format, fail
 from partq.conformance.frontends.cli.listing import Kind, complete_broker, completing
 from partq.conformance.verdict import (
     BadRequire,

@@ -13,7 +13,7 @@ import typer
 
 from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli import kept, options
-from partq.conformance.frontends.cli.common import fail, failing, is_live, opened_as, profiles_for
+from partq.conformance.frontends.cli.common import Format, fail, failing, is_live, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.listing import Kind, completing
 from partq.conformance.frontends.cli.programs import Stored, programs_in
@@ -94,7 +94,7 @@ def run(
     ] = False,
     verbose: options.Verbose = False,
     whole_catalogue: options.WholeCatalogue = False,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Check a broker with the directed cases and some seeded programs.
 
@@ -125,7 +125,7 @@ def run(
     results: dict[str, suite.SuiteResult] = {}
     folder = None if out is None else keeping.Target.of(out)
     detail = Detail(verbose, whole_catalogue)
-    seen = None if format is options.Format.JSON else detail
+    seen = None if format is Format.JSON else detail
     with kept.kept_if_interrupted(partial(kept.tell_ended, broker, folder, strict, seen)) as ended:
         for name in names:
             hear = [ended.setdefault(name, []).append]

@@ -14,7 +14,15 @@ import typer
 
 from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import created, fail, failing, is_live, print_json, profiles_for
+from partq.conformance.frontends.cli.common import (
+    Format,
+    created,
+    fail,
+    failing,
+    is_live,
+    print_json,
+    profiles_for,
+)
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.project import Baseline, baseline_of
 from partq.conformance.frontends.cli.run_progress import ProblemPrinter
@@ -59,7 +67,7 @@ def search(
     exclude: options.Exclude = None,
     baseline: options.Baseline = None,
     out: Annotated[Path | None, typer.Option(help="New file for the program that is found.")] = None,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Search for the smallest program that a broker answers wrongly, on simulated brokers by Hypothesis, on
     live ones by seeded programs.
@@ -73,7 +81,7 @@ def search(
     try:
         for name in names:
             seen[name] = _searched(broker, name, examples, length, seed, seconds, past)
-            if format is options.Format.TABLE:
+            if format is Format.TABLE:
                 say(printable(_nothing(name, seen[name])))
     except search_state.NotConformant as found:
         _conclude(broker, seen, found, target, format)
@@ -112,7 +120,7 @@ def _conclude(
     seen: Mapping[str, search_state.SearchState],
     found: search_state.NotConformant | None,
     out: keeping.Target | None,
-    format: options.Format,
+    format: Format,
 ) -> NoReturn:
     """Print what was found, or the document of all, and end with the exit code."""
     verdicts = {name: state.verdicts for name, state in seen.items()}
@@ -127,10 +135,10 @@ def _conclude(
         steps = len(found.program.steps)
         besides.append((Exit.VIOLATED, f"a program of {plural(steps, 'step')} shows it"))
     document = verdicts_document(public_name(broker), verdicts, strict=False, besides=besides)
-    if found is not None and format is options.Format.TABLE:
+    if found is not None and format is Format.TABLE:
         say(printable(f"{found.program.profile}: {found.story}"))
         say(printable(_kept(found, broker, out)))
-    if format is options.Format.JSON:
+    if format is Format.JSON:
         searched = {
             name: {"programs": state.programs, "time is up": state.over} for name, state in seen.items()
         }

@@ -14,7 +14,7 @@ import typer
 
 from partq.conformance.adapters import Broker, public_name
 from partq.conformance.frontends.cli import options
-from partq.conformance.frontends.cli.common import fail, failing, opened_as, profiles_for
+from partq.conformance.frontends.cli.common import Format, fail, failing, opened_as, profiles_for
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
@@ -42,7 +42,7 @@ def tours(
     out: Annotated[Path | None, typer.Option(help="New folder for the programs, for partq replay.")] = None,
     verbose: options.Verbose = False,
     whole_catalogue: options.WholeCatalogue = False,
-    format: options.Output = options.Format.TABLE,
+    format: options.Output = Format.TABLE,
 ) -> None:
     """Run programs that pass every state and transition of small models, and count what was visited."""
     chosen = {name: _surveys(broker, name, scope) for name in profiles_for(broker, profile)}

@@ -160,14 +160,6 @@ def _at_rest(proc: str, by: int = _REST) -> tuple[Step, ...]:
 _LATER: Final = 35 * SECOND
 
 
-def _schedules(*messages: Message, proc: str = "c1", delay: int = _LATER) -> Step:
-    return Step(proc, "schedule", {"messages": messages, "delay": delay})
-
-
-def _cancels(proc: str, pick: int = 0) -> Step:
-    return Step(proc, "cancel_scheduled", {"pick": pick})
-
-
 CASES: Final = Cases()
 
 
@@ -193,10 +185,10 @@ def _kinds() -> Steps:
     Two messages scheduled, of which one is cancelled; one dead-lettered; the counts in between."""
     return [
         *(do.send("c1", message(f"m{n}", f"k{n}")) for n in range(4)),
-        _schedules(message("s1", "k1")),
-        _schedules(message("s2", "k2")),
+        do.schedule("c1", message("s1", "k1"), delay=_LATER),
+        do.schedule("c1", message("s2", "k2"), delay=_LATER),
         *_at_rest("c1"),
-        _cancels("c1"),
+        do.cancel_scheduled("c1"),
         do.receive("c1"),
         do.settle("c1", DEAD_LETTER),
         *_at_rest("c1", _REST + LOCK),
@@ -212,12 +204,12 @@ def _after_late_cancels() -> Steps:
     Four clients cancel a message each half a second before it is due, one cancels another in time."""
     clients, soon = [f"c{n}" for n in range(1, 5)], 30 * SECOND
     return [
-        *(_schedules(message(f"m-{one}", one), proc=one, delay=soon) for one in clients),
-        _schedules(message("in time", "k")),
+        *(do.schedule(one, message(f"m-{one}", one), delay=soon) for one in clients),
+        do.schedule("c1", message("in time", "k"), delay=_LATER),
         *_at_rest("c1"),
         do.pass_time(soon - _REST - SECOND // 2),
-        *map(_cancels, clients),
-        _cancels("c1", 1),
+        *map(do.cancel_scheduled, clients),
+        do.cancel_scheduled("c1", 1),
         do.take("c2", 20),
         *_at_rest("c1", _REST + LOCK),
         _gets("c1"),

@@ -11,9 +11,8 @@ from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
-from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.messages import SCHEDULED, Message
+from partq.model.messages import SCHEDULED
 from partq.model.profiles import SECOND
 
 _SOON: Final = 2 * SECOND
@@ -116,15 +115,6 @@ THEME: Final = Theme(
 
 _LATER: Final = 20 * SECOND
 
-
-def _schedules(proc: str, *messages: Message, delay: int = _SOON) -> Step:
-    return Step(proc, "schedule", {"messages": messages, "delay": delay})
-
-
-def _cancels(proc: str, pick: int) -> Step:
-    return Step(proc, "cancel_scheduled", {"pick": pick})
-
-
 CASES: Final = Cases()
 
 
@@ -132,8 +122,8 @@ CASES: Final = Cases()
 def _in_its_time() -> Steps:
     """Scheduled messages have numbers, and come once, in their time.
     Asked for before their time, shown while they wait, received after."""
-    yield _schedules("c1", message("m1", "a"), message("m2", "a"))
-    yield _schedules("c1", message("m3", "b"))
+    yield do.schedule("c1", message("m1", "a"), message("m2", "a"), delay=_SOON)
+    yield do.schedule("c1", message("m3", "b"), delay=_SOON)
     yield do.receive("c2", 5)
     yield do.peek("c2")
     yield do.pass_time(_SOON + SECOND)
@@ -147,7 +137,7 @@ def _behind_what_was_sent() -> Steps:
     sends = [do.send("c1", message(f"m{n}", "a")) for n in range(3)]
     after = [do.send("c1", message(f"n{n}", "a")) for n in range(2)]
     return [
-        _schedules("c1", message("late", "a")),
+        do.schedule("c1", message("late", "a"), delay=_SOON),
         *sends,
         do.pass_time(_SOON + SECOND),
         *after,
@@ -159,10 +149,10 @@ def _behind_what_was_sent() -> Steps:
 def _cancelled() -> Steps:
     """A message that is cancelled in time never comes.
     One of two is cancelled in time, and never comes; it cannot be cancelled again."""
-    yield _schedules("c1", message("m1", "a"), message("m2", "a"), delay=_LATER)
-    yield _cancels("c1", 0)
+    yield do.schedule("c1", message("m1", "a"), message("m2", "a"), delay=_LATER)
+    yield do.cancel_scheduled("c1")
     yield do.peek("c2")
-    yield _cancels("c1", 0)
+    yield do.cancel_scheduled("c1")
     yield do.pass_time(_LATER + SECOND)
     yield do.take("c2", 5)
     yield do.peek("c2")
@@ -172,27 +162,27 @@ def _cancelled() -> Steps:
 def _time_out() -> Steps:
     """A workflow schedules its own time-out, and cancels it in time, and too late.
     The example of "Message sequencing and timestamps" for messages that are cancelled."""
-    yield _schedules("c1", message("first time-out", "w"), delay=_LATER)
+    yield do.schedule("c1", message("first time-out", "w"), delay=_LATER)
     yield do.send("c2", message("first result", "w"))
     yield do.take("c1", 5)
-    yield _cancels("c1", 0)
-    yield _schedules("c1", message("second time-out", "w"), delay=_LATER)
+    yield do.cancel_scheduled("c1")
+    yield do.schedule("c1", message("second time-out", "w"), delay=_LATER)
     yield do.pass_time(_LATER + 3 * SECOND)
     yield do.send("c2", message("second result", "w"))
     yield do.take("c1", 5)
-    yield _cancels("c1", 1)
+    yield do.cancel_scheduled("c1", 1)
     yield do.take("c1", 5)
 
 
 @CASES.case("scheduled-void", AZURE, "SCH-4")
 def _void() -> Steps:
     """The number that a message had while it was scheduled cancels nothing once it is active."""
-    yield _schedules("c1", message("m1", "a"))
+    yield do.schedule("c1", message("m1", "a"), delay=_SOON)
     yield do.pass_time(_SOON + 3 * SECOND)
     yield do.receive("c2", 5)
-    yield _cancels("c1", 0)
+    yield do.cancel_scheduled("c1")
     yield do.complete("c2")
-    yield _cancels("c1", 0)
+    yield do.cancel_scheduled("c1")
     yield do.peek("c2")
 
 
@@ -201,8 +191,8 @@ def _through_a_restart() -> Steps:
     """Scheduled messages outlive a restart of the broker.
     The broker is killed while messages wait, and starts when one of them is due."""
     down, up = do.restart()
-    yield _schedules("c1", message("m1", "a"))
-    yield _schedules("c1", message("m2", "b"), delay=_LATER)
+    yield do.schedule("c1", message("m1", "a"), delay=_SOON)
+    yield do.schedule("c1", message("m2", "b"), delay=_LATER)
     yield down
     yield do.pass_time(_SOON)
     yield up
@@ -214,12 +204,12 @@ def _through_a_restart() -> Steps:
 @CASES.case("scheduled-transaction", AZURE, "SCH-2", "SCH-3")
 def _in_a_transaction() -> Steps:
     """What a transaction schedules and cancels happens at its commit, or not at all."""
-    yield _schedules("c1", message("m1", "a"), delay=_LATER)
+    yield do.schedule("c1", message("m1", "a"), delay=_LATER)
     yield from do.transaction(
-        "c1", _schedules("c1", message("m2", "a"), delay=_LATER), _cancels("c1", 0), do.peek("c2")
+        "c1", do.schedule("c1", message("m2", "a"), delay=_LATER), do.cancel_scheduled("c1"), do.peek("c2")
     )
     yield do.peek("c2")
-    yield from do.transaction("c1", _schedules("c1", message("m3", "a"), delay=_LATER), end=do.rollback)
+    yield from do.transaction("c1", do.schedule("c1", message("m3", "a"), delay=_LATER), end=do.rollback)
     yield do.pass_time(_LATER + SECOND)
     yield do.take("c2", 5)
 
@@ -229,11 +219,11 @@ def _raced() -> Steps:
     """A cancel when the message is due may come too late, one in time does not.
     Four clients cancel a message each half a second before it is due; one cancels another in time."""
     clients = [f"c{n}" for n in range(1, 5)]
-    yield from (_schedules(client, message(f"m-{client}", client)) for client in clients)
-    yield _schedules("c5", message("m-later", "c5"), delay=_LATER)
+    yield from (do.schedule(client, message(f"m-{client}", client), delay=_SOON) for client in clients)
+    yield do.schedule("c5", message("m-later", "c5"), delay=_LATER)
     yield do.pass_time(_SOON - SECOND // 2)
-    yield _cancels("c5", 0)
-    yield from (_cancels(client, 0) for client in clients)
+    yield do.cancel_scheduled("c5")
+    yield from map(do.cancel_scheduled, clients)
     yield do.take("c6", 20)
     yield do.pass_time(_LATER)
     yield do.take("c6", 20)

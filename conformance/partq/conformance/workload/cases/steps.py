@@ -61,6 +61,16 @@ def send(proc: str, *sent: Message, txn: bool = False, timeout: int | None = Non
     return Step(proc, "send" if len(sent) == 1 else "send_batch", args)
 
 
+def schedule(proc: str, *messages: Message, delay: int) -> Step:
+    """Schedule one message, or several, for so many ns later."""
+    return Step(proc, "schedule", {"messages": messages, "delay": delay})
+
+
+def cancel_scheduled(proc: str, pick: int = 0) -> Step:
+    """Cancel one of the messages that the client has scheduled."""
+    return Step(proc, "cancel_scheduled", {"pick": pick})
+
+
 def receive(proc: str, most: int = 1, wait: int = SECOND, mode: str | None = None) -> Step:
     """Lock up to so many messages, or receive them in another mode."""
     named = {} if mode is None else {"mode": mode}
