@@ -1,8 +1,9 @@
 """Where messages that are never shown most likely are: numbers that no message is shown with were theirs.
 
 A send of which nothing tells the partition fills a gap between the numbers of messages that were stored
-before it and after it; where there is none, it is in a partition of which no number is shown. This orders
-what a search tries first, and excludes nothing.
+before it and after it; where there is none, it is in a partition of which no number is shown, or no later
+one. Outages say more of a key: what was stored meanwhile is elsewhere, what was refused meanwhile most
+likely there. This orders what a search tries first, and excludes nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from partq.conformance.oracle.effects import MAYBE, Effect, name_of
-from partq.conformance.oracle.roles import BURIES, COMMITS
-from partq.model.configuration import Config, position
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
+from partq.conformance.oracle.roles import BURIES, COMMITS, DOWN, OUTAGES
+from partq.model.configuration import FOREVER, Config, position
 from partq.model.messages import is_copy
 from partq.model.operations import Outcome
 from partq.model.routing.placing import key_of
@@ -24,11 +25,12 @@ _MOST: Final = 64
 
 
 class _Gap(NamedTuple):
-    """Numbers of the partition at ``place`` that are never shown, given between these two effects."""
+    """Numbers of the partition at ``place`` that are never shown, given between these two effects; before
+    none: those that follow on the last one that is shown."""
 
     place: int
     after: int
-    before: int
+    before: int | None
 
 
 def likely_places(
@@ -41,13 +43,19 @@ def likely_places(
     gaps = _Gaps(effects, cfg)
     for n, home in _unnumbered(effects, homes, cfg):
         gaps.fill([n], 1, home)
-    free = next((p for p, name in enumerate(cfg.names[: cfg.entity.partitions]) if name < 0), None)
+    free = _free(cfg)
+    outages = _Outages(effects, cfg)
     found: dict[int, int] = {}
     for group in groups:
         filled = gaps.fill(group, sum(len(effects[n].action.messages) for n in group))
-        if (place := free if filled is None else filled) is not None:
+        if (place := outages.place(group, free if filled is None else filled)) is not None:
             found.update(dict.fromkeys(group, place))
     return found
+
+
+def _free(cfg: Config) -> int | None:
+    """The position of a partition of which no number is shown, if there is one."""
+    return next((p for p, name in enumerate(cfg.names[: cfg.entity.partitions]) if name < 0), None)
 
 
 class _Gaps:
@@ -68,12 +76,58 @@ class _Gaps:
         return gap.place
 
     def _fits(self, gap: _Gap, group: Sequence[int], size: int) -> bool:
-        after, before = self.effects[gap.after], self.effects[gap.before]
+        after, end = self.effects[gap.after], self._end(gap)
         mine = [self.effects[n] for n in group]
-        return self.left[gap] >= size and all(e.call <= before.ret and e.ret >= after.call for e in mine)
+        return self.left[gap] >= size and all(e.call <= end and e.ret >= after.call for e in mine)
+
+    def _end(self, gap: _Gap) -> int:
+        return FOREVER if gap.before is None else self.effects[gap.before].ret
 
     def _width(self, gap: _Gap) -> int:
-        return self.effects[gap.before].ret - self.effects[gap.after].call
+        return self._end(gap) - self.effects[gap.after].call
+
+
+class _Outages:
+    """What outages tell of where sends are."""
+
+    def __init__(self, effects: Sequence[Effect], cfg: Config) -> None:
+        self.effects, self.cfg = effects, cfg
+        self.down: dict[int, list[tuple[Effect, Effect | None]]] = {}
+        for effect in effects:
+            place = position(cfg, effect.action.partition) if effect.action.op in OUTAGES else None
+            if place is not None and effect.action.op == DOWN:
+                self.down.setdefault(place, []).append((effect, None))
+            elif place in self.down:
+                self.down[place][-1] = self.down[place][-1][0], effect
+        self.refused: dict[str | None, list[Effect]] = {}
+        for effect in effects if self.down else ():
+            keys = {key_of(cfg, message) for message in effect.action.messages}
+            if effect.doubt & BUSY and len(keys) == 1:
+                self.refused.setdefault(keys.pop(), []).append(effect)
+
+    def place(self, group: Sequence[int], likely: int | None) -> int | None:
+        """The position that outages contradict least for these sends of one key, and the ``likely`` one among
+        several; it, where they tell nothing."""
+        if not self.down:
+            return likely
+        sends = [self.effects[n] for n in group]
+        refused = self.refused.get(key_of(self.cfg, sends[0].action.messages[0]), [])
+
+        def against(p: int) -> tuple[int, bool]:
+            stored = sum(self._is_down(p, send, surely=True) for send in sends)
+            return stored + sum(not self._is_down(p, one, surely=False) for one in refused), p != likely
+
+        least = min(range(self.cfg.entity.partitions), key=against)
+        return least if likely is not None or against(least)[0] < max(map(against, self.down))[0] else None
+
+    def _is_down(self, p: int, effect: Effect, surely: bool) -> bool:
+        """Whether the partition was down when the effect took place, or may have been."""
+        return any(
+            (down.ret <= effect.call and (up is None or effect.ret <= up.call))
+            if surely
+            else (down.call <= effect.ret and (up is None or effect.call <= up.ret))
+            for down, up in self.down.get(p, ())
+        )
 
 
 def _found(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[_Gap, int]]:
@@ -86,9 +140,12 @@ def _found(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[_Gap, int]]
             if place is not None and hint.seq is not None:
                 numbered.setdefault(place, []).append((hint.seq % (1 << cfg.bits), n))
     for place, several in numbered.items():
-        for (low, after), (high, before) in pairwise(sorted(several)):
+        several.sort()
+        for (low, after), (high, before) in pairwise(several):
             if 1 < high - low <= _MOST:
                 yield _Gap(place, after, before), high - low - 1
+        if _free(cfg) is None:
+            yield _Gap(place, several[-1][1], None), sum(len(effect.action.messages) for effect in effects)
 
 
 def _sent(effects: Sequence[Effect]) -> Iterator[tuple[int, Effect]]:

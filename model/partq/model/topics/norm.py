@@ -53,10 +53,10 @@ def _copied(
         yield state, tuple(index for index, stored in enumerate(verdicts) if stored)
         return
     found = takes(state, action.messages[n])
+    if False in found and hints[n] is None:  # first: a copy would most likely be shown
+        yield from _copied(burn(state, places[n], "", 1), action, places, hints, (*verdicts, False))
     if True in found:
         yield from _copied(state, action, places, hints, (*verdicts, True))
-    if False in found and hints[n] is None:
-        yield from _copied(burn(state, places[n], "", 1), action, places, hints, (*verdicts, False))
 
 
 @point("TOPIC-1")

@@ -78,8 +78,8 @@ def _named(record: Record) -> Record:
 
 def _burials(records: Sequence[Record], waived: frozenset[str]) -> Iterator[Effect]:
     """The moves of the broker by which what is shown in the dead-letter queue came there: after the message
-    was sent, and last delivered, and before it is shown. With RCV-9 waived it may have stayed where it was,
-    too, and come there for any reason."""
+    was sent, and last shown where it was, and before it is shown there. With RCV-9 waived it may have stayed
+    where it was, too, and come there for any reason."""
     given, anyhow = _given(records), not _READ.isdisjoint(waived)
     for id, hint in appearances_of(records).items():
         if is_dead(id):
@@ -96,11 +96,11 @@ def _burials(records: Sequence[Record], waived: frozenset[str]) -> Iterator[Effe
 
 
 def _before(record: Record, id: str, sends: bool) -> bool:
-    """Whether the record certainly came before the message was set aside: its send, or a delivery unless
-    the ``sends`` alone count."""
+    """Whether the record certainly came before the message was set aside: its send, or, unless the ``sends``
+    alone count, what shows it where it was."""
     if any(as_active(message.id) == id for message in record.args.get("messages", ())):
         return True
-    return not sends and record.op in DELIVERS and any(shown.id == id for shown in record.messages)
+    return not sends and any(shown.id == id for shown in record.messages)
 
 
 def _given(records: Sequence[Record]) -> Reasons:
