@@ -102,7 +102,7 @@ class _Outages:
         self.refused: dict[str | None, list[Effect]] = {}
         for effect in effects if self.down else ():
             keys = {key_of(cfg, message) for message in effect.action.messages}
-            if effect.doubt & BUSY and len(keys) == 1:
+            if effect.doubt & BUSY and len(keys) == 1 and None not in keys:
                 self.refused.setdefault(keys.pop(), []).append(effect)
 
     def place(self, group: Sequence[int], likely: int | None) -> int | None:
