@@ -203,3 +203,21 @@ def test_without_numbers_the_order_of_transactions_at_once_is_open() -> None:
     assert said.status is Judged.UNKNOWN and "no number tells" in said.reason
     phantom = "m1 enqueued=5, m2 enqueued=7, m9 enqueued=9"
     assert judge(history(INTERLEAVED.format(phantom), "azure-flat")).status is Judged.REJECTED
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("env drained", Judged.ACCEPTED),
+        ("env drained\np receive 1 -> m2#2", Judged.UNKNOWN),
+    ],
+)
+def test_what_is_guessed_of_a_schedule_may_be_accepted_and_is_never_rejected(
+    text: str, status: Judged
+) -> None:
+    begins = "env advance 10s\np schedule m1 at=1s -> m1#1\np send m2\nc receive 2 delete -> unknown timeout"
+
+    found = judge(told("azure-flat", f"{begins}\n{text}"))
+
+    assert found.status is status
+    assert found.kind == ("" if status is Judged.ACCEPTED else judging.NOT_MODELLED)

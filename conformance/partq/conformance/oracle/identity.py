@@ -57,12 +57,12 @@ def changed_by(records: Sequence[Record]) -> frozenset[str]:
 
 
 def by_birth(
-    records: Sequence[Record], skew: int, waived: frozenset[str] = frozenset()
+    records: Sequence[Record], skew: int, waived: frozenset[str] = frozenset(), guess: bool = False
 ) -> tuple[Record, ...]:
     """The records with names of births: of what is sent and shown, and, as ``about``, of what numbers name.
     Times of different clients may differ by ``skew`` (ns). ``waived``: with SCH-6 among it a message that is
     shown under another number once it was active was activated again; with PEEK-7 states say nothing.
-    Raises `Ambiguous`."""
+    ``guess``: whether a message was scheduled first may be guessed. Raises `Ambiguous`."""
     sends = {
         message.id: (record, message)
         for record in records
@@ -73,7 +73,7 @@ def by_birth(
         return tuple(records)
     if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
         raise Ambiguous("a message bears the name of a birth")
-    births = _Births(records, sends, skew, waived)
+    births = _Births(records, sends, skew, waived, guess)
     return tuple(births.named(record) for record in records)
 
 
@@ -103,8 +103,11 @@ class _Births:
     shown while scheduled (True), or later. ``shown``: the messages that are shown while they are scheduled:
     of others the time had come when they were sent. ``stored``: what may be stored at all."""
 
-    def __init__(self, records: Sequence[Record], sends: Sends, skew: int, waived: frozenset[str]) -> None:
+    def __init__(
+        self, records: Sequence[Record], sends: Sends, skew: int, waived: frozenset[str], guess: bool
+    ) -> None:
         self.sends = sends
+        self.guess = guess
         self.skew = skew
         self.labels = "PEEK-7" not in waived
         self.states = self.labels and any(shown.state is not None for r in records for shown in r.messages)
@@ -150,9 +153,11 @@ class _Births:
         if (message.scheduled_at or 0) > self._stored_by(record) + self.skew:
             return True
         scheduled, active = ({*self.numbers.get((id, waits), ())} for waits in (True, False))
+        apart = bool(scheduled) and not scheduled & active
+        if self.guess:
+            return apart
         if scheduled and not active:
             raise Ambiguous(f"whether {id!r} was scheduled first is not shown")
-        apart = bool(scheduled) and not scheduled & active
         if "txn" in record.args and not apart:
             raise Ambiguous(f"whether {id!r} was scheduled first, in a transaction, is not shown")
         return apart

@@ -142,6 +142,10 @@ def judge(
         if judgement.status is Judged.REJECTED and judgement.visited and not waived >= ANY_ORDER:
             if entity.leaves_order_open:
                 judgement = _with_any_order(judgement, entity, _Budget(seconds, nodes, tell), late, waived)
+        if judgement.status is Judged.REJECTED and entity.guessed:
+            judgement = Judgement(
+                Judged.UNKNOWN, visited=judgement.visited, reason=entity.guessed, kind=NOT_MODELLED
+            )
         if judgement.status is Judged.REJECTED:
             return judgement
         if judgement.status is Judged.UNKNOWN or worst.status is Judged.ACCEPTED:

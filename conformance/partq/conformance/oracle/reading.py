@@ -113,7 +113,7 @@ class Reading:
 
 class EntityReading:
     """What happened to one entity of a history. Each part is read once for all waivers that leave it as it
-    is."""
+    is. ``guessed``: what nothing shows and its reading has guessed, so that it may not reject; or empty."""
 
     def __init__(self, everything: ByEntity, name: str) -> None:
         self.everything = everything
@@ -121,6 +121,7 @@ class EntityReading:
         self.name = name
         self.family = profile(everything.header.profile)
         self.beside = everything.beside.get(name)
+        self.guessed = ""
         self._by_birth: dict[frozenset[str], tuple[Record, ...]] = {}
         self._effects: dict[tuple[frozenset[str], bool], tuple[Effect, ...]] = {}
         self._known: dict[tuple[frozenset[str], bool, bool], Known] = {}
@@ -189,8 +190,17 @@ class EntityReading:
         key = waived & identity.READ
         if key not in self._by_birth:
             with _unanswerable():
-                self._by_birth[key] = by_birth(self._told_apart, self.header.skew_ns, key)
+                self._by_birth[key] = self._born(key)
         return self._by_birth[key]
+
+    def _born(self, waived: frozenset[str]) -> tuple[Record, ...]:
+        records, skew = self._told_apart, self.header.skew_ns
+        try:
+            return by_birth(records, skew, waived)
+        except Ambiguous as error:
+            born = by_birth(records, skew, waived, guess=True)
+            self.guessed = str(error)
+            return born
 
     def _start(self, records: tuple[Record, ...], late: int, waived: frozenset[str]) -> State:
         header, family = self.header, self.family
