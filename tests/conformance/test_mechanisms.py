@@ -54,7 +54,7 @@ NAMING: Final[Mapping[str, str]] = {
     "oracle/judge_scope.py": "entities of which nothing is known",
     "oracle/roles.py": "what each operation is to the judge",
     "oracle/identity.py": "a scheduled message is born twice",
-    "oracle/effects.py": "a scheduled message is born twice",
+    "oracle/taking_apart.py": "a scheduled message is born twice",
     "oracle/specified.py": "the words of the TLA+ specification",
 }
 """Who may speak of mechanisms, and of what."""

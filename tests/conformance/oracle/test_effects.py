@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, effects_of, name_of
+from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
+from partq.conformance.oracle.taking_apart import effects_of
 from partq.model.actions import STORE
 from partq.model.configuration import FOREVER
 from partq.model.messages import as_dead

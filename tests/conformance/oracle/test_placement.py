@@ -1,7 +1,8 @@
 """What deliveries and assignment events say of the partitions where messages are."""
 
 from partq.conformance.history.notation import history
-from partq.conformance.oracle.placement import Clues, colouring
+from partq.conformance.oracle.colouring import colouring
+from partq.conformance.oracle.placement import Clues
 from partq.conformance.oracle.reading import Reading
 
 BOUND = """\

@@ -12,10 +12,11 @@ from itertools import pairwise, product
 from random import Random
 from typing import Final, NamedTuple
 
+from partq.conformance.oracle.colouring import colouring
 from partq.conformance.oracle.copies import copies_of
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
-from partq.conformance.oracle.placement import Clues, clues_of, colouring
+from partq.conformance.oracle.placement import Clues, clues_of
 from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.conformance.oracle.unplaced import likely_places
 from partq.model.configuration import Config, position

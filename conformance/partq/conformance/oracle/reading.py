@@ -5,7 +5,7 @@ that these show is derived (`guidance.Known`). Some violations are found here, w
 that no client sent (RCV-1), more partitions than the entity has (SEQ-2; REB-13 where events tell of them).
 
 What a waiver changes about the reading: the rules of `identity.READ` change names of births, those of
-`effects.READ` effects, those of `Subqueue.read` what came to another queue and when, those of
+`taking_apart.READ` effects, those of `Subqueue.read` what came to another queue and when, those of
 `placement.TOGETHER` what shares a partition; and with any of them where equal keys live is only likely. For
 all else the reading is one, whatever is waived.
 """
@@ -22,15 +22,15 @@ from partq.conformance.history import History, Record
 from partq.conformance.history.entities import ByEntity, entity_of
 from partq.conformance.history.lost_connections import with_lost_connections
 from partq.conformance.history.partition_names import named_by_numbers
-from partq.conformance.oracle import effects as taking_apart
-from partq.conformance.oracle import identity
-from partq.conformance.oracle.effects import Effect, effects_of, names_of
+from partq.conformance.oracle import identity, taking_apart
+from partq.conformance.oracle.effects import Effect, names_of
 from partq.conformance.oracle.guidance import Known
 from partq.conformance.oracle.identity import Ambiguous, by_birth
 from partq.conformance.oracle.judge_scope import of_unknown_origin, unmodelled
 from partq.conformance.oracle.placement import REMAPS, TOGETHER
 from partq.conformance.oracle.roles import ENDS, TELLS
 from partq.conformance.oracle.subqueues import subqueue
+from partq.conformance.oracle.taking_apart import effects_of
 from partq.conformance.oracle.uses import begins, runs_from_enqueued_times, told_apart, wrong
 from partq.model.configuration import FOREVER, Config, InvalidScope
 from partq.model.messages import Delivery, Message, is_shown_as
