@@ -116,7 +116,6 @@ def tell_ended(
         _write_programs(out, ended)
         note(f"the verdicts of the {number} so far are in {out.shown / FILE}")
     if detail is not None:
-        answer.besides = ()  # the conclusion says it
         answer.show(detail, evidence_in(ended))
 
 

@@ -138,7 +138,7 @@ def run(
     besides += required(verdicts, strict, wanted_rules)
     known = known and known.of(open_broker(broker))
     answer = held(known, public_name(broker), verdicts, strict, besides, whole)
-    answer.document |= _came_about(results)
+    done = _came_about(results)
     words = options.words_of(
         {"--profile": profile, "--case": case, "--program": program, "--traces": traces}
         | {"--require": wanted_rules, "--programs": programs, "--seed": seed, "--jobs": jobs}
@@ -148,7 +148,7 @@ def run(
     )
     stored: list[keeping.StoredFile] = []
     if folder is not None:
-        document = {**answer.document, "options": words, "made": begun}
+        document = {**answer.document, **done, "options": words, "made": begun}
         stored = kept.store(folder, broker, document, results, shrink_seconds)
     files = {} if out is None else {"out": str(out), "counterexamples": [str(one.path) for one in stored]}
 
@@ -159,7 +159,7 @@ def run(
 
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     answer.publish(evidence, partial(_again, public_name(broker), stored, words), xml)
-    answer.end(format, detail, evidence, partial(_place, results), rest, **files)
+    answer.end(format, detail, evidence, partial(_place, results), rest, **done, **files)
 
 
 def _again(
