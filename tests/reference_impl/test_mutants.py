@@ -149,6 +149,8 @@ NOT_YET = {
     "emptiest-partition-takes-all",
     "key-is-lost-after-the-first-hop",
     "key-is-lost-where-nothing-is-partitioned",
+    "key-of-a-copy-is-not-forwarded",
+    "all-is-forwarded",
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",

@@ -43,7 +43,8 @@ class Entity:
     "false", "FIELD=VALUE" with one of `CORRELATED` or "prop.NAME", or "sql:FILTER" (`filters`). A
     subscription has in its own settings itself alone.
     ``forward_to``: the queues through which all goes that is sent to it, in order; the last keeps it (FWD).
-    "NAME:1" has a single partition, or is not partitioned; any other has as many as the first.
+    "NAME:1" has a single partition, or is not partitioned; any other has as many as the first. Of a topic it
+    begins with "Subscriptions/NAME", the subscription that forwards.
     A transaction that is idle for longer than the ``transaction_timeout`` is rolled back; it takes at most
     ``max_transaction_messages`` (TXN-9). ``max_entities`` and ``max_partitioned_entities``: the quotas of a
     namespace that holds at first this entity alone (ENT-5); None: as usual, and it may hold others.
@@ -98,35 +99,54 @@ class Entity:
 
     def _check_forwarding(self) -> None:
         given: object = self.forward_to
-        chain = tuple(self.forward_to)
-        named = all(type(name) is str and _NAME.fullmatch(name) for name in chain)
+        object.__setattr__(self, "forward_to", tuple(self.forward_to))
+        names = self.forward_to[bool(self.source) :]
+        named = all(type(name) is str and _NAME.fullmatch(name) for name in names)
         if isinstance(given, str) or not named:
             raise InvalidEntity(f"forward_to must be names, without slashes and spaces: {self.forward_to!r}")
-        object.__setattr__(self, "forward_to", chain)
-        if len({name.casefold() for name in self.chain}) < len(chain):
+        begins = type(self) is not Entity or self.source in (self._copying or ("",))
+        if self.forward_to and not (begins and names):
+            raise InvalidEntity(
+                f"forward_to of a topic must be a subscription, then queues: {self.forward_to!r}"
+            )
+        apart = {name.casefold() for name in self.chain} - {name.casefold() for name, _ in self.subscriptions}
+        if len(apart) < len(names):
             raise InvalidEntity(f"forward_to must be different names: {self.forward_to!r}")
+
+    @property
+    def source(self) -> str:
+        """The word of the subscription that forwards; empty where none does."""
+        first = str(self.forward_to[0]) if self.forward_to else ""
+        return first if first.startswith(SUBSCRIPTION) else ""
 
     @property
     def chain(self) -> tuple[str, ...]:
         """The names of the queues that it forwards to."""
-        return tuple(entry.removesuffix(_SINGLE) for entry in self.forward_to)
+        return tuple(entry.removesuffix(_SINGLE) for entry in self.forward_to[bool(self.source) :])
+
+    @property
+    def _copying(self) -> tuple[str, ...]:
+        """The words of its subscriptions."""
+        return tuple(SUBSCRIPTION + name for name, _ in self.subscriptions)
 
     @property
     def outlets(self) -> tuple[str, ...]:
         """From which entities what is sent to this one is received, by their words; none: from itself."""
         far = (name + DEAD_LETTERS for name in self.chain[MOST_HOPS - 1 : -1][:1])
         chain = (FORWARDS_TO + name for name in (*self.chain[-1:], *far))
-        return (*(SUBSCRIPTION + name for name, _ in self.subscriptions), *chain)
+        return (*(word for word in self._copying if word != self.source), *chain)
 
     def outlet(self, word: str) -> Entity:
-        """The settings of the one that is called so."""
+        """The settings of the one that is called so; a queue has the rule of what forwards to it."""
         own = tuple(one for one in self.subscriptions if SUBSCRIPTION + one[0] == word)
+        queues = self.forward_to[bool(self.source) :]
         for hops, name in enumerate(self.chain, start=1):
             if FORWARDS_TO + name == word:
                 settings = {one.name: getattr(self, one.name) for one in fields(Entity)}
-                if self.forward_to[hops - 1] != name:
+                if queues[hops - 1] != name:
                     settings["partitions"] = 1
-                return Destination(**settings | {"forward_to": self.forward_to[hops:]}, hops=hops)
+                settings["subscriptions"] = self.outlet(self.source).subscriptions if self.source else ()
+                return Destination(**settings | {"forward_to": queues[hops:]}, hops=hops)
         return replace(self, subscriptions=own, forward_to=())
 
     @property

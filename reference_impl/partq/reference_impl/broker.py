@@ -96,20 +96,24 @@ class Broker(Core):
         self.front_ends = self._front_ends(parts)
         self.faults = parts.faults(self)
         self.issuer = self if topic is None else topic
-        if config.forward_to:
-            self.subscriptions = {
-                name: Broker(own, clock, parts, self) for name, own in config.chain().items()
-            }
-            for hops, (one, onward) in enumerate(pairwise((self, *self.subscriptions.values()))):
-                one.relay = parts.relay(one, onward, hops)
-        if config.subscriptions:
-            alone = replace(config, subscriptions=())
-            self.subscriptions = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
-            for name, rule in config.subscriptions:
-                self.subscriptions[name].filters[DEFAULT] = rule
-            self.copies = parts.copies(self.subscriptions)
-            for _, rule in config.subscriptions:
-                self.copies.check(rule)
+        if config.subscriptions or config.forward_to:
+            self._put_beneath(config, parts)
+
+    def _put_beneath(self, config: Config, parts: Parts) -> None:
+        """The subscriptions of a topic, and the queues to which the queue, or a subscription, forwards."""
+        clock = self.clock
+        alone = replace(config, subscriptions=(), forward_to=())
+        copying = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
+        chain = {name: Broker(own, clock, parts, self) for name, own in config.chain().items()}
+        self.subscriptions = copying | chain
+        source = copying.get(config.source(), self)
+        for hops, (one, onward) in enumerate(pairwise((source, *chain.values()))):
+            one.relay = parts.relay(one, onward, hops)
+        if copying:
+            self.copies = parts.copies(copying)
+        for name, rule in config.subscriptions:
+            copying[name].filters[DEFAULT] = rule
+            parts.copies(copying).check(rule)
 
     def _partition(self, index: int) -> Partition:
         """One more partition, with its dead letters beside it."""

@@ -59,8 +59,8 @@ class Faults:
 
     def beneath(self, partition: Partition) -> Iterator[tuple[Faults, Partition]]:
         """Of each subscription its faults, and its partition at that place. Queues of a chain fail apart."""
-        place = self.broker.partitions.index(partition)
-        for queue in self.broker.subscriptions.values() if self.broker.relay is None else ():
+        place, copies = self.broker.partitions.index(partition), self.broker.copies
+        for queue in copies.queues.values() if copies is not None else ():
             yield queue.faults, queue.partitions[place]
 
     def set_up(self, partition: Partition, up: bool) -> None:

@@ -64,7 +64,8 @@ class Config:
     ``max_message_size``: the most bytes of a request to store messages.
     ``subscriptions``: (name, rule) of each; with some it is a topic.
     ``forward_to``: the queues that pass on to each other what it is sent; the last one keeps it. NAME:1 has a
-    single partition, and is not partitioned unless all queues are.
+    single partition, and is not partitioned unless all queues are. The first of a topic is the one that
+    forwards, Subscriptions/NAME.
     ``transaction_timeout``: after being idle for so long a transaction is rolled back;
     ``max_transaction_messages``: the most that are sent in one.
     ``max_entities``, ``max_partitioned_entities``: the quotas of the namespace.
@@ -121,11 +122,14 @@ class Config:
 
     def chain(self) -> dict[str, Config]:
         """Of each queue that it forwards to the settings, by name."""
-        own = replace(self, forward_to=())
+        own = replace(self, forward_to=(), subscriptions=())
         single = replace(own, partitions=1, partitioned=self.partitioned and self.has("ENT-3"))
-        return {
-            entry.removesuffix(":1"): single if entry.endswith(":1") else own for entry in self.forward_to
-        }
+        queues = (entry for entry in self.forward_to if "/" not in entry)
+        return {entry.removesuffix(":1"): single if entry.endswith(":1") else own for entry in queues}
+
+    def source(self) -> str:
+        """The name of the subscription that forwards; empty where it is the queue itself."""
+        return next((entry.partition("/")[2] for entry in self.forward_to if "/" in entry), "")
 
     def has(self, rule: str) -> bool:
         """Whether the queue has what that rule of the catalogue is about."""

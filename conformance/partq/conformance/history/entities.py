@@ -202,7 +202,7 @@ class ByEntity:
 
     def _with_whole(self, own: set[int], name: str) -> Iterator[Record]:
         whole = self.outlets[name]
-        mine = own.union(self._places.get(whole, ()))
+        mine = own.union(self._places.get(whole, ()), self._places.get(self._source(name), ()))
         beside = {
             n for other, one in self.outlets.items() if one == whole for n in self._places.get(other, ())
         }
@@ -211,6 +211,12 @@ class ByEntity:
                 yield structs.replace(record, op=LINK_LOST, args={}, outcome=Outcome.UNKNOWN, messages=())
             elif place in mine and (place in own or record.op != DRAINED):
                 yield record
+
+    def _source(self, name: str) -> str:
+        """The subscription that forwards to the queue of that name; otherwise none has the name."""
+        whole = self.outlets[name]
+        entity = self.header.entities[whole]
+        return f"{whole}/{entity.source if is_destination(name) else ''}"
 
     def of(self, name: str) -> tuple[Record, ...]:
         """The entity's records, and those that name none: they belong to every entity."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from partq.conformance.history import Header, History, Record
@@ -23,7 +24,8 @@ class Use(NamedTuple):
     ``what``: the messages that make use of it, in words. ``spreads``: the rules which, waived, let what an
     excerpt leaves out matter to what is left (`excerpts`). ``timed``: what it does runs from enqueued
     times. ``chosen``: whether an entity makes use of it by its settings, whatever is asked of it.
-    ``alone``: how it meets what else an entity may choose is not modelled.
+    ``alone``: how it meets what else an entity may choose is not modelled, but for the mechanisms that it
+    ``meets``.
     ``asked``: of an entity that has not chosen it nothing is known of what such a record does. ``whole``:
     there are no excerpts of the long history of an entity that has, since they lack what came before.
     ``tells_apart``: the records of such an entity with a name of its own for each message, where times of
@@ -41,6 +43,7 @@ class Use(NamedTuple):
     timed: bool = False
     chosen: Callable[[Entity], bool] = lambda entity: False
     alone: bool = False
+    meets: frozenset[str] = frozenset()
     asked: bool = False
     whole: bool = False
     tells_apart: Callable[[Entity, Records, int], Records] = lambda entity, records, skew: records
@@ -113,9 +116,9 @@ def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> s
     for one in uses().values():
         if one.asked and not one.chosen(entity) and any(map(one.uses, records)):
             return f"{one.what} are not modelled where the entity is not said to have them"
-    chosen = [one for one in uses().values() if one.chosen(entity)]
-    if len(chosen) > 1 and any(one.alone for one in chosen):
-        return f"{' and '.join(one.what for one in chosen)} are not modelled together"
+    for two in combinations((name for name, one in uses().items() if one.chosen(entity)), 2):
+        if not _meet(*two):
+            return f"{' and '.join(uses()[name].what for name in two)} are not modelled together"
     if why := next((why for record in records for one in uses().values() if (why := one.open(record))), None):
         return why
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
@@ -126,6 +129,12 @@ def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> s
         if one.chosen(entity) or any(one.matters(record, end) for record in records)
     )
     return next((f"{what} are not modelled where the profile has none" for what in used), None)
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether it is modelled how the two mechanisms meet, where an entity chooses both."""
+    known = other in uses()[one].meets or one in uses()[other].meets
+    return known or not (uses()[one].alone or uses()[other].alone)
 
 
 def end_of(header: Header, records: Sequence[Record]) -> int:

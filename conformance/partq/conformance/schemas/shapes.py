@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from partq.model.messages import MAX_INT, MAX_SEQ
+from partq.model.operations import SUBSCRIPTION
 from partq.model.profiles import ENTITY_BOUNDS, ENTITY_FLAGS, RULE
 
 Schema = dict[str, Any]
@@ -67,5 +68,5 @@ def usual_settings() -> dict[str, Schema]:
 def entity_settings() -> Schema:
     """An entity's settings."""
     rules: Schema = {"type": "object", "additionalProperties": {**TEXT, "pattern": f"^({RULE.pattern})$"}}
-    chain = list_of({**TEXT, "pattern": r"^[^/\s]+$"})
+    chain = list_of({**TEXT, "pattern": rf"^({SUBSCRIPTION})?[^/\s]+$"})
     return fields_of({**usual_settings(), "subscriptions": rules, "forward_to": chain})

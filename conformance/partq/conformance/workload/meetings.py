@@ -116,8 +116,27 @@ MEETINGS: Final = (
         needs="add_rule",
         one_in=24,
     ),
+    Theme(
+        "meetings-of-forwarded-copies",
+        rule="FWD-1",
+        weights=weighed(
+            "send 10, send_coloured 24, batch 6, receive_copy 20, take_copy 8, settle_copy 10, "
+            "look_at_copies 12, each_copy 8, advance 4, front_end 1, kill 2, mortal 2"
+        ),
+        settings={"subscriptions": (("all", "true"), ("red", "sql:colour IS NOT NULL"))},
+        choices={
+            "forward_to": (
+                ("Subscriptions/red", "a"),
+                ("Subscriptions/red", "a:1", "b"),
+                ("Subscriptions/red", "a", "b", "c", "d", "e"),
+                ("Subscriptions/all", "a", "b:1", "c"),
+            )
+        },
+        needs="add_rule",
+        one_in=24,
+    ),
 )
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
 transactions, in a queue without sessions and in one with them; and sent without an ID. Beside this other
 entities are created and deleted, and counts are read; and the queue has little room. Copies in subscriptions
-are dead-lettered."""
+are dead-lettered, or forwarded."""

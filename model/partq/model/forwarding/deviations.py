@@ -8,6 +8,7 @@ from ..departures import beyond
 from ..edits import using
 from ..routing.norm import hints_of, store
 from ..routing.placing import candidates
+from ..sequencing.entering import kept
 from ..settling.norm import removed
 from ..state import State, Steps
 from .norm import forward, set_aside, within_hops
@@ -16,11 +17,11 @@ from .norm import forward, set_aside, within_hops
 @beyond(forward, "FWD-1", broken=True)
 def anywhere(state: State, action: Action, seen: Observed | None) -> Steps:
     """A message that is forwarded comes to any partition, whatever its key."""
-    (message,) = action.messages
-    (hint,) = hints_of(state, action, seen)
-    for p in candidates(state, None, hint, action.only) if within_hops(state.cfg) else ():
-        for after in store(using(state, p), p, message.id, hint, seen is None, action):
-            yield OK, after
+    (message,), hints = action.messages, hints_of(state, action, seen)
+    for p in candidates(state, None, hints[0], action.only) if within_hops(state.cfg) else ():
+        for found, stored in kept(using(state, p), action, (p,), hints):
+            for after in store(found, p, message.id, hints[0], seen is None, action) if stored else ():
+                yield OK, after
 
 
 @beyond(bury, "FWD-2", broken=True, where=lambda cfg: set_aside(cfg) is not None)

@@ -62,7 +62,7 @@ def _copied(
 @point("TOPIC-1")
 def takes(state: State, message: Message) -> Verdicts:
     """Whether the subscription's rule matches the message."""
-    found = [_matches(rule, message) for _, rule in rules_of(state)]
+    found = [matches(rule, message) for _, rule in rules_of(state)]
     if any(False not in one for one in found):
         return frozenset({True})
     return frozenset({False}).union(*found)
@@ -74,7 +74,8 @@ def rules_of(state: State) -> tuple[tuple[str, str], ...]:
     return ((DEFAULT_RULE, own[0][1]),) if state.rules is None else state.rules
 
 
-def _matches(rule: str, message: Message) -> Verdicts:
+def matches(rule: str, message: Message) -> Verdicts:
+    """Whether the rule matches the message."""
     if rule.startswith(SQL):
         return frozenset(truth == TRUE for truth in parsed(rule).test(message))
     name, asks, value = rule.partition("=")

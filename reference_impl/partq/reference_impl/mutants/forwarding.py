@@ -1,10 +1,12 @@
-"""Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1)."""
+"""Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1), copies
+(TOPIC-1)."""
 
 from __future__ import annotations
 
 from ..forwarding import Relay
 from ..partition import SPENT, Partition
 from ..store import Content, Stored
+from ..topics import Copies
 from .registry import defect
 
 
@@ -37,6 +39,19 @@ def key_is_lost_after_the_first_hop(self: Relay, content: Content) -> str | None
 def key_is_lost_where_nothing_is_partitioned(self: Relay, content: Content) -> str | None:
     """A message that comes from a queue that is not partitioned goes to any partition."""
     return Relay.key_of(self, content) if self.queue.config.partitioned else None
+
+
+@defect("FWD-1", "key_of", profile="azure-standard")
+def key_of_a_copy_is_not_forwarded(self: Relay, content: Content) -> str | None:
+    """A message that a subscription forwards goes to any partition."""
+    copied = self.hops == 0 and self.queue.issuer is not self.queue
+    return None if copied else Relay.key_of(self, content)
+
+
+@defect("TOPIC-1", "is_for", profile="azure-standard")
+def all_is_forwarded(self: Copies, name: str, content: Content) -> bool:
+    """A subscription that forwards does so with all that its topic is sent."""
+    return self.queues[name].relay is not None or Copies.is_for(self, name, content)
 
 
 @defect("FWD-2", "is_too_far", profile="azure-standard")

@@ -71,7 +71,7 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "sessions": ("p send m1", {"requires_session": True}),
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
-TOPICS = {**DECLINED, "forwarding": ("p send m1", FORWARDS), "scheduling": ("p send m1 at=9s", {})}
+TOPICS = {**DECLINED, "scheduling": ("p send m1 at=9s", {})}
 CHAINS = {**DECLINED, "transaction": ("p begin t\np send m1 txn=t", {})}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},

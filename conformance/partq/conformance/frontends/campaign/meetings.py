@@ -66,7 +66,6 @@ _OF_BOTH: Final[Mapping[str, str]] = {
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **_OF_BOTH,
-        "forwarding": _ALONE,
         "scheduling": "scheduled messages of topics are not modelled",
     },
     "forwarding": {**_OF_BOTH, "transaction": "transactions of queues that forward are not modelled"},

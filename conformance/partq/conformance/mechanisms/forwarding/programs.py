@@ -3,6 +3,7 @@ those of topics, which ask whatever gets an entity's messages. Cases: FWD on the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from partq.conformance.workload import phrases
@@ -12,7 +13,7 @@ from partq.conformance.workload.cases.steps import PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTERS, ENV, FORWARDS_TO, TOPICS
+from partq.model.operations import DEAD_LETTERS, ENV, FORWARDS_TO, SUBSCRIPTION, TOPICS
 from partq.model.profiles import SECOND
 
 
@@ -99,3 +100,22 @@ def _far() -> Steps:
     yield from do.restart()
     yield do.pass_time()
     yield from (_at("last", do.take("c2", 6)) for _ in range(4))
+
+
+@CASES.case(
+    "forward-copies",
+    PARTITIONED,
+    "FWD-1",
+    subscriptions=(("all", "true"), ("red", "prop.colour=red")),
+    forward_to=(SUBSCRIPTION + "red", "single:1", "last"),
+)
+def _copies() -> Steps:
+    """A subscription forwards what its rule matches, with its keys; another one keeps its own."""
+    red = (("colour", "red"),)
+    for n, key in enumerate(("a", "b", "a", "c", "a", "b"), start=1):
+        yield do.send("c1", replace(message(f"m{n}", key), properties=red if n != 2 else ()))
+    yield do.send("c1", *(replace(message(name, "b"), properties=red) for name in ("m7", "m8")))
+    yield do.pass_time()
+    yield _at("last", do.peek("c2", start="start"))
+    yield do.asking(do.take("c2", 8), {"entity": SUBSCRIPTION + "all"})
+    yield from (_at("last", do.take("c2", 8)) for _ in range(4))

@@ -27,12 +27,15 @@ from partq.model.deadletters.norm import TOO_FAR
 from partq.model.messages import Message, as_active
 from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
 from partq.model.profiles import MOST_HOPS, Destination, Entity
+from partq.model.topics.norm import matches
 
 _DUE: Final = "due"
 """The argument of an arrival that says from when on it may be."""
 
 _GONE: Final = "cancelled"
 """That of one that may not be, as the message was cancelled before."""
+
+_ALL: Final = frozenset({True})
 
 _FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS})
 
@@ -80,10 +83,17 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
         elif record.outcome != Outcome.ERROR:
             came = record.outcome == Outcome.OK and returned(record) < emptied
             for message in record.args["messages"]:
-                stays = message.ttl is None and message.scheduled_at is None
-                by = emptied - 1 if came and stays else None
+                fits, by = _fits(entity, message), shown.get(message.id)
+                sure = came and False not in fits and message.ttl is None and message.scheduled_at is None
                 gone = cancelled.get(message.id, FOREVER) < (message.scheduled_at or 0) - skew
-                yield _arrival(record, message, shown.get(message.id, by), skew, _GONE if gone else _DUE)
+                if by is not None or True in fits:
+                    by = emptied - 1 if by is None and sure else by
+                    yield _arrival(record, message, by, skew, _GONE if gone else _DUE)
+
+
+def _fits(entity: Entity, message: Message) -> frozenset[bool]:
+    """Whether it is forwarded, in one reading or another: a subscription forwards what its rule matches."""
+    return frozenset[bool]().union(*(matches(rule, message) for _, rule in entity.subscriptions)) or _ALL
 
 
 def _reaches(record: Record) -> bool:
@@ -178,6 +188,7 @@ USE: Final = Use(
     what="queues that forward",
     chosen=lambda entity: bool(entity.forward_to) or isinstance(entity, Destination),
     alone=True,
+    meets=frozenset({"topics"}),
     whole=True,
     tells_apart=_told_apart,
     wrong=_wrong,

@@ -38,3 +38,10 @@ def keyless_go_on(self: Relay, partition: Partition, stored: Stored) -> None:
 def said_to_have_expired(self: Relay) -> str:
     """A message that would be forwarded too often is said to have outlived its time."""
     return EXPIRED
+
+
+@defect("FWD-1", "key_of", profile="azure-standard")
+def copies_are_spread_by_their_ids(self: Relay, content: Content) -> str | None:
+    """A message that a subscription forwards goes to the partition of its ID."""
+    copied = self.queue.issuer is not self.queue and self.hops == 0
+    return content.id if copied else Relay.key_of(self, content)
