@@ -37,7 +37,7 @@ def likely_places(
     effects: Sequence[Effect], homes: Sequence[Sequence[int]], cfg: Config
 ) -> Mapping[int, int]:
     """Send -> the position of its most likely partition, where nothing tells it."""
-    groups = [*_groups(effects, homes, cfg)]
+    groups = [*_groups(effects, homes, cfg)] if cfg.entity.partitions > 1 else []
     if not groups:
         return {}
     gaps = _Gaps(effects, cfg)

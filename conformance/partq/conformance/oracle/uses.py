@@ -47,10 +47,10 @@ class Use(NamedTuple):
     asked: bool = False
     whole: bool = False
     tells_apart: Callable[[Entity, Records, int], Records] = lambda entity, records, skew: records
-    open: Callable[[Record], str | None] = lambda record: None
-    compared: Callable[[Header, Entity, Records], Records] = lambda header, entity, records: records
-    wrong: Callable[[Config, Records], tuple[str, int, str] | None] = lambda cfg, records: None
-    begins: Callable[[Profile, Entity, Records], Mapping[str, Any]] = lambda family, entity, records: {}
+    open: Callable[[Record], str | None] | None = None
+    compared: Callable[[Header, Entity, Records], Records] | None = None
+    wrong: Callable[[Config, Records], tuple[str, int, str] | None] | None = None
+    begins: Callable[[Profile, Entity, Records], Mapping[str, Any]] | None = None
 
 
 @cache
@@ -94,21 +94,26 @@ def told_apart(header: Header, entity: Entity, records: Records) -> Records:
 def compared(header: Header, entity: Entity, records: Records) -> Records:
     """The records with those answers alone that are to be compared."""
     for one in uses().values():
-        if any(map(one.uses, records)):
+        if one.compared is not None and any(map(one.uses, records)):
             records = one.compared(header, entity, records)
     return records
 
 
 def begins(family: Profile, entity: Entity, records: Records) -> dict[str, Any]:
     """With what the model begins, by what the records of an entity use."""
-    used = (one for one in uses().values() if any(map(one.uses, records)))
-    return {name: value for one in used for name, value in one.begins(family, entity, records).items()}
+    found: dict[str, Any] = {}
+    for one in uses().values():
+        if one.begins is not None and any(map(one.uses, records)):
+            found |= one.begins(family, entity, records)
+    return found
 
 
 def wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """What the records of an entity show that no state can: the rule, the record, and why."""
-    used = (one for one in uses().values() if any(map(one.uses, records)))
-    return next((found for one in used if (found := one.wrong(cfg, records))), None)
+    for one in uses().values():
+        if one.wrong is not None and any(map(one.uses, records)) and (found := one.wrong(cfg, records)):
+            return found
+    return None
 
 
 def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> str | None:
@@ -119,7 +124,8 @@ def not_modelled(header: Header, records: Sequence[Record], entity: Entity) -> s
     for two in combinations((name for name, one in uses().items() if one.chosen(entity)), 2):
         if not _meet(*two):
             return f"{' and '.join(uses()[name].what for name in two)} are not modelled together"
-    if why := next((why for record in records for one in uses().values() if (why := one.open(record))), None):
+    known = [one.open for one in uses().values() if one.open is not None]
+    if why := next((why for record in records for is_open in known if (why := is_open(record))), None):
         return why
     silent = [one for one in uses().values() if one.rule not in requirements_of(header.profile)]
     end = end_of(header, records) if silent else 0
