@@ -151,6 +151,8 @@ NOT_YET = {
     "key-is-lost-where-nothing-is-partitioned",
     "key-of-a-copy-is-not-forwarded",
     "all-is-forwarded",
+    "rollback-is-forwarded",
+    "forwarded-before-the-commit",
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",

@@ -225,7 +225,10 @@ class Core:
     def _lag(self, txn: Transaction) -> Steps[None]:
         yield self.clock.now + int(MOST_LAG * self.clock.random() ** 4)
         self.lagging -= 1
+        shown = len(txn.hidden)
         txn.reveal()
+        if txn.partition is not None:
+            self.pass_on(txn.partition, shown)
         self.ring()
 
     def await_message(self, partitions: Sequence[Partition], deadline: int) -> int:

@@ -297,7 +297,10 @@ class FrontEnd(Managing, Ruling):
             broker.accept(txn.partition, txn.sends, since)
             return
         broker.stamp(txn.partition, len(txn.sends), since)
+        sent = len(txn.contents())
         txn.commit(self.clock.now, lags)
+        if txn.partition is not None:
+            broker.pass_on(txn.partition, sent)
         if lags:
             broker.show_later(txn)
 

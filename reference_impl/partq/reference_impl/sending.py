@@ -53,8 +53,6 @@ class Sending:
         if txn is None:
             yield from self.store(send)
         else:
-            if self.broker.copies is None:
-                self.broker.check_queue("what is forwarded is sent in no transaction")
             transaction = self.transaction(txn)
             send = send._replace(txn=transaction)
             yield from self.in_transaction(transaction, self.enlist(transaction, send))

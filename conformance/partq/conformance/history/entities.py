@@ -162,7 +162,8 @@ class ByEntity:
     def _across(self, own: Sequence[str]) -> dict[str, frozenset[str]]:
         """Each transaction of several entities that are not asked about together, with these. ``own``: the
         entity of each record."""
-        apart = {**self.outlets, **{dead: whole for whole, dead in self.beside.items()}}
+        copies = {name: whole for name, whole in self.outlets.items() if not is_destination(name)}
+        apart = {**copies, **{dead: whole for whole, dead in self.beside.items()}}
         found: dict[str, set[str]] = {}
         for record, entity in zip(self.records, own, strict=True):
             if "txn" in record.args and entity:

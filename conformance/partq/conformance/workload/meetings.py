@@ -121,7 +121,7 @@ MEETINGS: Final = (
         rule="FWD-1",
         weights=weighed(
             "send 10, send_coloured 24, batch 6, receive_copy 20, take_copy 8, settle_copy 10, "
-            "look_at_copies 12, each_copy 8, advance 4, front_end 1, kill 2, mortal 2"
+            "look_at_copies 12, each_copy 8, ruled 5, advance 4, front_end 1, kill 2, mortal 2"
         ),
         settings={"subscriptions": (("all", "true"), ("red", "sql:colour IS NOT NULL"))},
         choices={

@@ -1,12 +1,15 @@
 """Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1), copies
-(TOPIC-1)."""
+(TOPIC-1), transactions (TXN-5)."""
 
 from __future__ import annotations
 
 from ..forwarding import Relay
+from ..frontend import FrontEnd
 from ..partition import SPENT, Partition
 from ..store import Content, Stored
 from ..topics import Copies
+from ..transactions import Transaction
+from .forms import then
 from .registry import defect
 
 
@@ -90,6 +93,22 @@ def scheduled_is_forwarded_at_once(self: Relay, partition: Partition) -> list[St
     """A scheduled message is forwarded before its time."""
     early = [stored for stored in partition.store.live() if stored.is_scheduled()]
     return early[:1] or Relay.next_of(self, partition)
+
+
+@defect("TXN-5", "roll_back", profile="azure-premium")
+def rollback_is_forwarded(self: FrontEnd, txn: Transaction) -> None:
+    """What a transaction sends to a queue that forwards is forwarded though it is rolled back."""
+    if self.broker.relay is not None and txn.partition is not None:
+        self.broker.accept(txn.partition, txn.sends)
+    FrontEnd.roll_back(self, txn)
+
+
+@defect("TXN-5", "enlist", then, profile="azure-standard")
+def forwarded_before_the_commit(self: FrontEnd, txn: Transaction) -> None:
+    """What a transaction sends to a queue that forwards is forwarded at once."""
+    if self.broker.relay is not None and txn.partition is not None:
+        self.broker.accept(txn.partition, [*txn.sends])
+        txn.sends.clear()
 
 
 @defect("RCV-2", "resume", profile="azure-standard")

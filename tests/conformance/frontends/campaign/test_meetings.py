@@ -72,10 +72,9 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
 TOPICS = {**DECLINED, "scheduling": ("p send m1 at=9s", {})}
-CHAINS = {**DECLINED, "transaction": ("p begin t\np send m1 txn=t", {})}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},
-    **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in CHAINS.items()},
+    **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in DECLINED.items()},
 }
 
 

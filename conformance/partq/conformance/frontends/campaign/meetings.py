@@ -68,7 +68,7 @@ DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
         **_OF_BOTH,
         "scheduling": "scheduled messages of topics are not modelled",
     },
-    "forwarding": {**_OF_BOTH, "transaction": "transactions of queues that forward are not modelled"},
+    "forwarding": _OF_BOTH,
 }
 """What the judge declines, and why: no programs bring these pairs together."""
 

@@ -27,7 +27,19 @@ def _held_up(draft: Draft) -> None:
     draft.add(ENV, "partition_up", index=index)
 
 
-PHRASES: Final[Phrases] = {"held_up": _held_up}
+def _together(draft: Draft) -> None:
+    """Messages of one key are sent in a transaction, and looked for before it ends, and after that."""
+    client, key, last = draft.client(), draft.key(), draft.entity.outlets[0]
+    draft.add(client, "begin")
+    for _ in range(1 + draft.source.below(3)):
+        draft.send(client, draft.message(key), txn=True)
+    if draft.chance(2):
+        draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
+    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
+
+
+PHRASES: Final[Phrases] = {"held_up": _held_up, "forwarded_together": _together}
 
 THEME: Final = Theme(
     "forwarding",
@@ -35,7 +47,7 @@ THEME: Final = Theme(
     weights=weighed(
         "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
         "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2, held_up 3, later 2, cancel 1, "
-        "mortal 3"
+        "mortal 3, forwarded_together 8"
     ),
     choices={"forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde"))},
     needs=TOPICS,
@@ -119,3 +131,18 @@ def _copies() -> Steps:
     yield _at("last", do.peek("c2", start="start"))
     yield do.asking(do.take("c2", 8), {"entity": SUBSCRIPTION + "all"})
     yield from (_at("last", do.take("c2", 8)) for _ in range(4))
+
+
+@CASES.case("forward-transactions", PARTITIONED, "FWD-1", forward_to=("next",))
+def _in_transactions() -> Steps:
+    """What is sent in a transaction is forwarded when it commits, and not when it is rolled back."""
+    yield do.begin("c1")
+    yield do.send("c1", message("m1", "k"), txn=True)
+    yield do.send("c1", message("m2", "k"), message("m3", "k"), txn=True)
+    yield do.pass_time()
+    yield _at("next", do.peek("c2", start="start"))
+    yield do.commit("c1")
+    yield from do.transaction("c1", do.send("c1", message("m4", "k")), end=do.rollback)
+    yield do.pass_time()
+    yield _at("next", do.peek("c2", start="start"))
+    yield from (_at("next", do.take("c2", 4)) for _ in range(3))

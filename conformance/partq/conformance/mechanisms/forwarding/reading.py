@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
@@ -18,7 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import CANCELS, OUTAGES, SCHEDULES
+from partq.conformance.oracle.roles import CANCELS, COMMITS, OUTAGES, SCHEDULES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
@@ -30,14 +30,27 @@ from partq.model.profiles import MOST_HOPS, Destination, Entity
 from partq.model.topics.norm import matches
 
 _DUE: Final = "due"
-"""The argument of an arrival that says from when on it may be."""
+_COMMITTED: Final = "committed"
+"""Arguments of an arrival that say from when on it may be: its time has come, or its transaction commits."""
 
 _GONE: Final = "cancelled"
-"""That of one that may not be, as the message was cancelled before."""
+_UNDONE: Final = "not committed"
+"""Those of one that may not be at all."""
+
+_WRONG: Final[Mapping[str, tuple[str, str]]] = {
+    _GONE: ("SCH-3", "though it was cancelled"),
+    _UNDONE: ("TXN-5", "though its transaction was not committed"),
+    _DUE: ("SCH-1", "before its time"),
+    _COMMITTED: ("TXN-5", "before its transaction was committed"),
+}
+"""What it is to show a message nevertheless: the rule, and how it was forwarded."""
 
 _ALL: Final = frozenset({True})
 
-_FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS})
+_ENDS: Final = frozenset(name for name, op in OPS.items() if "txn" in op.args and op.args["txn"].required)
+"""What begins and ends a transaction."""
+
+_FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS}) | _ENDS
 
 
 def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
@@ -59,8 +72,8 @@ def _not_followed(record: Record) -> str | None:
         return "whose partition it is, of the queue that forwards or of one that it forwards to, is not known"
     if record.is_env or op.link or is_destination(record.entity):
         return None
-    if "txn" in record.args:
-        return "transactions of queues that forward are not modelled"
+    if "txn" in record.args and (record.lock_tokens or record.op == CANCELS):
+        return "transactions that do more than send to a queue that forwards are not modelled"
     if record.lock_tokens or record.op in _FOLLOWED:
         return None
     return f"the operation {record.op} on a queue that forwards is not modelled"
@@ -71,24 +84,65 @@ def _set_aside(record: Record) -> bool:
     return is_dead_letters(record.entity) and any(one.reason in (None, TOO_FAR) for one in record.messages)
 
 
+class _Known(NamedTuple):
+    """When each message was ``shown`` first, when the queue was found ``emptied`` of all that was sent before
+    (-1: never), when scheduled messages were ``cancelled``, and, by transaction, from when on it may be
+    committed and by when it certainly is."""
+
+    shown: Mapping[str, int]
+    emptied: int
+    cancelled: Mapping[str, int]
+    commits: Mapping[str, tuple[int, int]]
+    skew: int
+
+
 def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator[Record]:
     shown: dict[str, int] = {}
     for record in filter(lambda record: is_destination(record.entity), records):
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
-    emptied, cancelled = _found_empty(entity, records), _cancelled(records)
+    known = _Known(shown, _found_empty(entity, records), _cancelled(records), _commits(records, shown), skew)
     for record in filter(_reaches, records):
         if is_destination(record.entity) or "messages" not in record.args:
             yield _without_times(record)
         elif record.outcome != Outcome.ERROR:
-            came = record.outcome == Outcome.OK and returned(record) < emptied
-            for message in record.args["messages"]:
-                fits, by = _fits(entity, message), shown.get(message.id)
-                sure = came and False not in fits and message.ttl is None and message.scheduled_at is None
-                gone = cancelled.get(message.id, FOREVER) < (message.scheduled_at or 0) - skew
-                if by is not None or True in fits:
-                    by = emptied - 1 if by is None and sure else by
-                    yield _arrival(record, message, by, skew, _GONE if gone else _DUE)
+            yield from _arrivals(entity, record, known)
+
+
+def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Record]:
+    """The arrivals of its messages, but for those that cannot have been forwarded, and are not shown."""
+    since, done = known.commits.get(send.args.get("txn", ""), (send.call, returned(send)))
+    came = send.outcome == Outcome.OK and max(returned(send), done) < known.emptied
+    for message in send.args["messages"]:
+        fits, by = _fits(entity, message), known.shown.get(message.id)
+        if by is None and (since == FOREVER or True not in fits):
+            continue
+        if by is None and came and False not in fits and message.ttl is None and message.scheduled_at is None:
+            by = known.emptied - 1
+        yield _arrival(send, message, by, dict(_marks(send, message, since, known)))
+
+
+def _marks(send: Record, message: Message, since: int, known: _Known) -> Iterator[tuple[str, int]]:
+    """From when on it may arrive, and why."""
+    if "txn" in send.args:
+        yield (_UNDONE, send.call) if since == FOREVER else (_COMMITTED, since)
+    due = (message.scheduled_at or 0) - known.skew
+    if due > send.call:
+        yield _GONE if known.cancelled.get(message.id, FOREVER) < due else _DUE, due
+
+
+def _commits(records: Records, shown: Mapping[str, int]) -> Mapping[str, tuple[int, int]]:
+    """Of each transaction from when on it may be committed, and by when it certainly is; `FOREVER`: never. A
+    message of it that is shown says that it is."""
+    found: dict[str, tuple[int, int]] = {}
+    for record in (record for record in records if "txn" in record.args):
+        since, done = found.get(record.args["txn"], (FOREVER, FOREVER))
+        if record.op == COMMITS and record.outcome != Outcome.ERROR:
+            since = min(since, record.call)
+            done = min(done, returned(record) if record.outcome == Outcome.OK else FOREVER)
+        seen = (shown.get(message.id, FOREVER) for message in record.args.get("messages", ()))
+        found[record.args["txn"]] = since, min(done, *seen, FOREVER)
+    return found
 
 
 def _fits(entity: Entity, message: Message) -> frozenset[bool]:
@@ -97,8 +151,9 @@ def _fits(entity: Entity, message: Message) -> frozenset[bool]:
 
 
 def _reaches(record: Record) -> bool:
-    """Whether the queue that gets the messages is concerned: by no outage and no cancel of the one before."""
-    return record.op not in OUTAGES and (record.op != CANCELS or is_destination(record.entity))
+    """Whether the queue that gets the messages is concerned: by no outage, transaction and cancel of the one
+    before."""
+    return record.op not in OUTAGES | _ENDS and (record.op != CANCELS or is_destination(record.entity))
 
 
 def _cancelled(records: Records) -> dict[str, int]:
@@ -137,14 +192,11 @@ def _without_times(record: Record) -> Record:
     return structs.replace(record, messages=messages) if messages else record
 
 
-def _arrival(send: Record, message: Message, by: int | None, skew: int, due: str) -> Record:
-    """The message's arrival after that send, and not before its time, called ``due``, if it was scheduled, if
-    it was sent: certainly by that time, or perhaps."""
+def _arrival(send: Record, message: Message, by: int | None, marks: Mapping[str, int]) -> Record:
+    """The message's arrival after that send, if it was sent: certainly by that time, or perhaps."""
     outcome = Outcome.UNKNOWN if by is None else Outcome.OK
-    args: dict[str, Any] = {"messages": (replace(message, scheduled_at=None),)}
-    call = send.call
-    if message.scheduled_at is not None and message.scheduled_at - skew > call:
-        call = args[due] = message.scheduled_at - skew
+    args: dict[str, Any] = {"messages": (replace(message, scheduled_at=None),), **marks}
+    call = max((send.call, *marks.values()))
     ret = None if by is None else max(call, by)
     return structs.replace(
         send, call=call, op=FORWARD, args=args, ret=ret, outcome=outcome, error=None, messages=()
@@ -157,17 +209,13 @@ def _wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
 
 
 def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
-    """Where a message is shown that was scheduled, and cannot have been forwarded yet, or was cancelled."""
-    shown = ((r, as_active(one.id)) for r in records for one in r.messages if is_destination(r.entity))
-    gone = {m.id for r in records if _GONE in r.args for m in r.args["messages"]}
-    for record, id in shown if gone and cfg.forbids("SCH-3") else ():
-        if id in gone:
-            return "SCH-3", record.i, f"{id!r} was forwarded though it was cancelled"
-    due = {m.id: r.args[_DUE] for r in records if _DUE in r.args for m in r.args["messages"]}
-    early = ((r, one) for r in records for one in r.messages if due and cfg.forbids("SCH-1"))
-    for record, one in early:
-        if returned(record) < due.get(as_active(one.id), 0):
-            return "SCH-1", record.i, f"{one.id!r} was forwarded before its time"
+    """Where a message is shown that cannot have been forwarded, or not yet."""
+    marks = {m.id: r.args for r in records if r.op == FORWARD for m in r.args["messages"]}
+    for record, id in ((r, as_active(one.id)) for r in records for one in r.messages):
+        for mark, (rule, how) in _WRONG.items() if id in marks else ():
+            early = mark in marks[id] and (mark in (_GONE, _UNDONE) or returned(record) < marks[id][mark])
+            if early and cfg.forbids(rule):
+                return rule, record.i, f"{id!r} was forwarded {how}"
     return None
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from ...expiry import EXPIRED
 from ...forwarding import Relay
+from ...frontend import FrontEnd
 from ...partition import Partition
 from ...store import Content, Stored
+from ...transactions import Transaction
 from ..registry import defect
 
 
@@ -45,3 +47,11 @@ def copies_are_spread_by_their_ids(self: Relay, content: Content) -> str | None:
     """A message that a subscription forwards goes to the partition of its ID."""
     copied = self.queue.issuer is not self.queue and self.hops == 0
     return content.id if copied else Relay.key_of(self, content)
+
+
+@defect("TXN-5", "roll_back", profile="azure-standard")
+def last_of_a_rollback_is_forwarded(self: FrontEnd, txn: Transaction) -> None:
+    """Of several messages that are rolled back the last one is forwarded."""
+    if self.broker.relay is not None and txn.partition is not None:
+        self.broker.accept(txn.partition, txn.sends[1:][-1:])
+    FrontEnd.roll_back(self, txn)
