@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from ..flows import Assignments
 from ..handoffs import PAUSED, READY, UNASSIGNED, UNBOUND, Flow, Seat
 from ..settings import SECOND
-from .families import Lopsided, Parting, changed, noted
+from .families import Lopsided, Parting, changed, kept, noted
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -103,6 +103,43 @@ class SurplusRedeals(Assignments):
             return super().deal()
         turned = zip(self.seats, [*owners[1:], owners[0]], strict=True)
         return {seat: flow for seat, flow in turned if flow is not None and flow is not seat.future}
+
+
+def _waits_for(self: Assignments, proc: str) -> bool:
+    """Whether partitions wait for a flow that the client has lost."""
+    return any(
+        seat.state == UNBOUND and seat.flow is not None and seat.flow.proc == proc for seat in self.seats
+    )
+
+
+@defect("REB-9", profile="solace")
+class BackInTimeLeftOut(Assignments):
+    """Who binds another flow while partitions wait for its lost one is left out of the rebalance."""
+
+    _left_out = kept(list[Flow])
+
+    def bind(self, name: str, proc: str) -> None:
+        waited_for = _waits_for(self, proc)
+        super().bind(name, proc)
+        self._left_out += self.flows[-1:] if waited_for else []
+
+    def active(self) -> list[Flow]:
+        flows = super().active()
+        return [flow for flow in flows if flow not in self._left_out] or flows
+
+
+@defect("REB-10", profile="solace")
+class BackLateStartsNothing(Assignments):
+    """A client that had a flow before, for which no partition waits any more, binds another one, and no
+    rebalance follows."""
+
+    _known = kept(set[str])
+
+    def bind(self, name: str, proc: str) -> None:
+        late = proc in self._known and not (self.rebalancing or _waits_for(self, proc))
+        self._known.add(proc)
+        with changed(self, rebalancing=True) if late else nullcontext():
+            super().bind(name, proc)
 
 
 def _idle(assignments: Assignments) -> Flow | None:

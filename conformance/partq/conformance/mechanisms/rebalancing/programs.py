@@ -129,6 +129,30 @@ def _unbound_waits() -> Steps:
     return _inherited(do.unbind("c1"))
 
 
+def _back_after(away: int) -> Steps:
+    """A client loses its flow, and binds another one that long after; then both flows are used."""
+    back = [do.disconnect("c1"), do.pass_time(away), *bind("c1"), do.pass_time(_REST)]
+    return [
+        *at_rest("c1", "c2"),
+        *back,
+        *send_round("a"),
+        *receive_all("c1", "c2"),
+        *complete_all("c1", "c2"),
+    ]
+
+
+@CASES.case("client-comes-back-in-time", _FLOWS, "REB-9", partitions=2)
+def _back_in_time() -> Steps:
+    """A client whose flow was lost binds another one before the delay ends: both flows have their share."""
+    return _back_after(SECOND)
+
+
+@CASES.case("client-comes-back-late", _FLOWS, "REB-10", partitions=2)
+def _back_late() -> Steps:
+    """A client whose partitions went to others binds again, and a second rebalance gives it its share."""
+    return _back_after(_REST)
+
+
 def _before_handoff() -> list[Step]:
     """A flow with unsettled messages of every key; then another flow, and the handoff has just begun."""
     return [*at_rest("c1"), *send_round("a"), *receive_all("c1"), *bind("c2"), do.pass_time(_DELAY + SECOND)]

@@ -47,6 +47,40 @@ def bind_halves_the_delay(self: Assignments) -> Frame:
     return changed(self, delay=self.delay // 2)
 
 
+@defect("REB-9", profile="solace")
+class BackInTimeFeedsAnother(Assignments):
+    """What a flow would be dealt whose client is back in time goes to another one, if there is any."""
+
+    _back = kept(list[Flow])
+
+    def bind(self, name: str, proc: str) -> None:
+        unbound = [seat.flow for seat in self.seats if seat.state == UNBOUND and seat.flow is not None]
+        super().bind(name, proc)
+        self._back += [flow for flow in self.flows[-1:] if any(gone.proc == proc for gone in unbound)]
+
+    def deal(self) -> dict[Seat, Flow]:
+        dealt, others = super().deal(), [flow for flow in self.active() if flow not in self._back]
+        return {seat: others[0] if others and flow in self._back else flow for seat, flow in dealt.items()}
+
+
+@defect("REB-10", profile="solace")
+class BackLateDealtNothing(Assignments):
+    """A client that had a flow before, and comes back when all partitions are with others, is dealt none."""
+
+    _known = kept(set[str])
+    _late = kept(list[Flow])
+
+    def bind(self, name: str, proc: str) -> None:
+        at_rest = all(seat.state == READY for seat in self.seats)
+        super().bind(name, proc)
+        self._late += self.flows[-1:] if proc in self._known and at_rest else []
+        self._known.add(proc)
+
+    def active(self) -> list[Flow]:
+        flows = super().active()
+        return [flow for flow in flows if flow not in self._late] or flows
+
+
 @defect("REB-5", profile="solace")
 class SurplusDisplacesTheOldest(Assignments):
     """A bind while there are flows enough starts the delay; at its end the flow takes the place of the one
