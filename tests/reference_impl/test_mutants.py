@@ -155,6 +155,7 @@ NOT_YET = {
     "all-is-forwarded",
     "rollback-is-forwarded",
     "forwarded-before-the-commit",
+    "forwarded-ids-are-forgotten",
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",

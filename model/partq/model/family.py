@@ -146,7 +146,8 @@ class Entity:
                 if queues[hops - 1] != name:
                     settings["partitions"] = 1
                 settings["subscriptions"] = self.outlet(self.source).subscriptions if self.source else ()
-                return Destination(**settings | {"forward_to": queues[hops:]}, hops=hops)
+                single = any(one.endswith(_SINGLE) for one in queues[:hops])
+                return Destination(**settings | {"forward_to": queues[hops:]}, hops=hops, single=single)
         return replace(self, subscriptions=own, forward_to=())
 
     @property
@@ -162,9 +163,11 @@ MOST_HOPS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Destination(Entity):
-    """A queue to which another one forwards what it is sent, over so many ``hops``."""
+    """A queue to which another one forwards what it is sent, over so many ``hops``; ``single``: it, or one
+    before it, has one partition."""
 
     hops: int = 1
+    single: bool = False
 
 
 ENTITY_BOUNDS: Final[Mapping[str, tuple[int, int, bool]]] = {

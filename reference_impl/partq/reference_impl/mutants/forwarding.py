@@ -1,5 +1,6 @@
 """Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1), copies
-(TOPIC-1), transactions (TXN-5)."""
+(TOPIC-1), transactions (TXN-5),
+duplicates (DUP-1)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from ..partition import SPENT, Partition
 from ..store import Content, Stored
 from ..topics import Copies
 from ..transactions import Transaction
-from .forms import then
+from .forms import before, then
 from .registry import defect
 
 
@@ -109,6 +110,14 @@ def forwarded_before_the_commit(self: FrontEnd, txn: Transaction) -> None:
     if self.broker.relay is not None and txn.partition is not None:
         self.broker.accept(txn.partition, [*txn.sends])
         txn.sends.clear()
+
+
+@defect("DUP-1", "pass_on", before, profile="azure-standard")
+def forwarded_ids_are_forgotten(self: Relay) -> None:
+    """When a message is forwarded all message IDs are forgotten, here and where it comes to."""
+    for partition in (*self.queue.partitions, *self.onward.partitions):
+        if partition.memory is not None:
+            partition.memory.stored_at.clear()
 
 
 @defect("RCV-2", "resume", profile="azure-standard")

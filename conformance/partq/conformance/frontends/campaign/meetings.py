@@ -57,15 +57,15 @@ RULES: Final[Mapping[str, str]] = {
 
 _ALONE: Final = "settings that are not modelled together"
 _ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
-_IDS: Final = "duplicates are not modelled in topics, or where messages are forwarded"
+_IDS: Final = "duplicates are not modelled in topics"
 _OF_BOTH: Final[Mapping[str, str]] = {
     **dict.fromkeys(("capacity", "sessions"), _ALONE),
     **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
-    SENT_TWICE: _IDS,
 }
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **_OF_BOTH,
+        SENT_TWICE: _IDS,
         "scheduling": "scheduled messages of topics are not modelled",
     },
     "forwarding": _OF_BOTH,

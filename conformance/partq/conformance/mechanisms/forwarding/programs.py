@@ -146,3 +146,25 @@ def _in_transactions() -> Steps:
     yield do.pass_time()
     yield _at("next", do.peek("c2", start="start"))
     yield from (_at("next", do.take("c2", 4)) for _ in range(3))
+
+
+@CASES.case(
+    "forward-duplicates",
+    PARTITIONED,
+    "FWD-1",
+    forward_to=("next",),
+    duplicate_detection=True,
+    duplicate_window=6 * SECOND,
+)
+def _of_one_id() -> Steps:
+    """A message ID that is sent again is forwarded once within the window, and again after it."""
+    yield do.send("c1", message("m1", "k", body="first"))
+    yield do.send("c1", message("m1", "k", body="second"))
+    yield do.send("c1", message("m2", body="first"))
+    yield do.pass_time(5 * SECOND)
+    yield _at("next", do.take("c2", 4))
+    yield do.send("c1", message("m2", body="second"))
+    yield do.pass_time(10 * SECOND)
+    yield do.send("c1", message("m1", "k", body="third"))
+    yield do.pass_time(5 * SECOND)
+    yield from (_at("next", do.take("c2", 4)) for _ in range(3))

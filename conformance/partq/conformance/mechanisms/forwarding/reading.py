@@ -24,7 +24,7 @@ from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
 from partq.model.configuration import Config
 from partq.model.deadletters.norm import TOO_FAR
-from partq.model.messages import Message, as_active
+from partq.model.messages import Message, as_active, is_copy, message_id
 from partq.model.operations import DRAINED, OPS, TOPICS, Outcome
 from partq.model.profiles import MOST_HOPS, Destination, Entity
 from partq.model.topics.norm import matches
@@ -36,6 +36,9 @@ _COMMITTED: Final = "committed"
 _GONE: Final = "cancelled"
 _UNDONE: Final = "not committed"
 """Those of one that may not be at all."""
+
+_SENT: Final = "sent"
+"""The argument of the arrival of a copy that says between which times it was stored, if it was."""
 
 _WRONG: Final[Mapping[str, tuple[str, str]]] = {
     _GONE: ("SCH-3", "though it was cancelled"),
@@ -87,12 +90,14 @@ def _set_aside(record: Record) -> bool:
 class _Known(NamedTuple):
     """When each message was ``shown`` first, when the queue was found ``emptied`` of all that was sent before
     (-1: never), when scheduled messages were ``cancelled``, and, by transaction, from when on it may be
-    committed and by when it certainly is."""
+    committed and by when it certainly is. ``repeated``: the IDs that were sent again, whether or not all of
+    it was stored at once, if at all."""
 
     shown: Mapping[str, int]
     emptied: int
     cancelled: Mapping[str, int]
     commits: Mapping[str, tuple[int, int]]
+    repeated: Mapping[str, bool]
     skew: int
 
 
@@ -101,7 +106,8 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
     for record in filter(lambda record: is_destination(record.entity), records):
         for one in record.messages:
             shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
-    known = _Known(shown, _found_empty(entity, records), _cancelled(records), _commits(records, shown), skew)
+    times = _found_empty(entity, records), _cancelled(records), _commits(records, shown)
+    known = _Known(shown, *times, _repeated(records), skew)
     for record in filter(_reaches, records):
         if is_destination(record.entity) or "messages" not in record.args:
             yield _without_times(record)
@@ -117,9 +123,27 @@ def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Reco
         fits, by = _fits(entity, message), known.shown.get(message.id)
         if by is None and (since == FOREVER or True not in fits):
             continue
-        if by is None and came and False not in fits and message.ttl is None and message.scheduled_at is None:
+        plain = message.ttl is None and message.scheduled_at is None
+        at_once = known.repeated.get(message_id(message.id))
+        counts = at_once is None or (at_once and not entity.single)
+        if by is None and came and False not in fits and plain and counts:
             by = known.emptied - 1
-        yield _arrival(send, message, by, dict(_marks(send, message, since, known)))
+        arrival = _arrival(send, message, by, dict(_marks(send, message, since, known)))
+        yield _noting(arrival, send) if at_once and send.outcome == Outcome.OK else arrival
+
+
+def _noting(arrival: Record, send: Record) -> Record:
+    """The arrival that says when the first queue stored what it was sent, unless it dropped that."""
+    return structs.replace(arrival, args={**arrival.args, _SENT: (send.call, returned(send))})
+
+
+def _repeated(records: Records) -> Mapping[str, bool]:
+    """The IDs that were sent again, and whether each of their messages was stored at once, if at all: not in
+    its time, or with its transaction."""
+    sends = [(r, m) for r in records if not is_destination(r.entity) for m in r.args.get("messages", ())]
+    again = {message_id(message.id) for _, message in sends if is_copy(message.id)}
+    late = {message_id(m.id) for r, m in sends if "txn" in r.args or m.scheduled_at is not None}
+    return {id: id not in late for id in sorted(again)}
 
 
 def _marks(send: Record, message: Message, since: int, known: _Known) -> Iterator[tuple[str, int]]:
@@ -205,7 +229,7 @@ def _arrival(send: Record, message: Message, by: int | None, marks: Mapping[str,
 
 def _wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """What cannot have been forwarded yet, and what is lost for certain."""
-    return _too_early(cfg, records) or _lost(cfg, records)
+    return _too_early(cfg, records) or _twice(cfg, records) or _lost(cfg, records)
 
 
 def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
@@ -217,6 +241,27 @@ def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
             if early and cfg.forbids(rule):
                 return rule, record.i, f"{id!r} was forwarded {how}"
     return None
+
+
+def _twice(cfg: Config, records: Records) -> tuple[str, int, str] | None:
+    """Where the second of two messages is shown of which the first queue had to drop one."""
+    arrived = {m.id: (m, *r.args[_SENT]) for r in records if _SENT in r.args for m in r.args["messages"]}
+    seen: dict[str, None] = {}
+    for record, id in ((r, as_active(one.id)) for r in records for one in r.messages):
+        if id not in arrived or id in seen or cfg.untimed or not cfg.forbids("DUP-1"):
+            continue
+        if any(_are_one(cfg, arrived[id], arrived[other]) for other in seen):
+            return "DUP-1", record.i, f"two messages of the ID {message_id(id)!r} were forwarded"
+        seen[id] = None
+    return None
+
+
+def _are_one(cfg: Config, one: tuple[Message, int, int], other: tuple[Message, int, int]) -> bool:
+    """Whether one of them is a duplicate, whichever was stored first. Each with when it was sent."""
+    same = message_id(one[0].id) == message_id(other[0].id)
+    within = max(one[2], other[2]) - min(one[1], other[1]) < cfg.entity.duplicate_window - cfg.skew
+    keys = {cfg.profile.key_of(message, cfg.entity) for message in (one[0], other[0])}
+    return same and within and len(keys) == 1
 
 
 def _lost(cfg: Config, records: Records) -> tuple[str, int, str] | None:
@@ -236,7 +281,7 @@ USE: Final = Use(
     what="queues that forward",
     chosen=lambda entity: bool(entity.forward_to) or isinstance(entity, Destination),
     alone=True,
-    meets=frozenset({"topics"}),
+    meets=frozenset({"duplicates", "topics"}),
     whole=True,
     tells_apart=_told_apart,
     wrong=_wrong,
