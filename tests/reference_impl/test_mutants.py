@@ -156,6 +156,7 @@ NOT_YET = {
     "rollback-is-forwarded",
     "forwarded-before-the-commit",
     "forwarded-ids-are-forgotten",
+    "session-is-shared-behind-a-chain",
     "forwarded-without-end",
     "batch-mates-slip-through",
     "said-to-be-worn-out",

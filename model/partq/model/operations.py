@@ -175,6 +175,9 @@ ENTITY: Final[dict[str, Arg]] = {
     )
 }
 """Which of the entities that belong together is asked; absent: the main one."""
+OUTLET: Final[dict[str, Arg]] = {"entity": ENTITY["entity"]._replace(words=())}
+"""Which of those that get an entity's messages is asked."""
+
 _TIMEOUT = {"timeout": Arg(Kind.NS)}
 _LOCKS = {"locks": Arg(Kind.TEXTS, required=True)}
 _MESSAGES = {"messages": Arg(Kind.MESSAGES, required=True)}
@@ -229,25 +232,29 @@ OPS: Final[dict[str, OpSpec]] = {
     ),
     "peek": OpSpec(_MOST | {"from_seq": Arg(Kind.SEQ)} | ENTITY | _TIMEOUT, answers=True, switch="peek"),
     "accept_session": OpSpec(
-        {"session_id": Arg(Kind.NAME, bare=True), "next": Arg(Kind.FLAG)} | _UNTIL | _TIMEOUT,
+        {"session_id": Arg(Kind.NAME, bare=True), "next": Arg(Kind.FLAG)} | _UNTIL | OUTLET | _TIMEOUT,
         tells=("session_id", "locked_until"),
     ),
     "receive_session": OpSpec(
-        _SESSION | _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES)} | _TIMEOUT,
+        _SESSION | _MOST | {"mode": Arg(Kind.TEXT, words=RECEIVE_MODES)} | OUTLET | _TIMEOUT,
         answers=True,
         delivers=True,
         locks=True,
     ),
-    "renew_session": OpSpec(_SESSION | _UNTIL | _TIMEOUT, tells=("locked_until",)),
-    "close_session": OpSpec(_SESSION | _TIMEOUT),
+    "renew_session": OpSpec(_SESSION | _UNTIL | OUTLET | _TIMEOUT, tells=("locked_until",)),
+    "close_session": OpSpec(_SESSION | OUTLET | _TIMEOUT),
     "get_session_state": OpSpec(
         _SESSION
         | {"state": Arg(Kind.TEXT, meaning="the state, as the answer shows it; empty: none")}
+        | OUTLET
         | _TIMEOUT,
         tells=("state",),
     ),
     "set_session_state": OpSpec(
-        _SESSION | {"state": Arg(Kind.TEXT, required=True, meaning="the state; empty: none")} | _TIMEOUT
+        _SESSION
+        | {"state": Arg(Kind.TEXT, required=True, meaning="the state; empty: none")}
+        | OUTLET
+        | _TIMEOUT
     ),
     "begin": _OF_TXN._replace(opens=True),
     "commit": _OF_TXN,

@@ -147,23 +147,31 @@ class Client:
         ``entity``: as of a receive; each has a cursor of its own."""
         raise Rejected("unsupported")
 
-    def accept_session(self, *, session_id: str | None = None, timeout: float = 1.0) -> Session:
+    def accept_session(
+        self, *, session_id: str | None = None, timeout: float = 1.0, entity: str | None = None
+    ) -> Session:
         """Lock this session, or (None) the next that has messages and is not locked. Raises
         ``Rejected("session_locked")`` for one that is, and, where there is no next one, within the
         ``timeout``, ``Rejected("timeout")``."""
         raise Rejected("unsupported")
 
     def receive_session(
-        self, session_id: str, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0
+        self,
+        session_id: str,
+        max_messages: int,
+        *,
+        mode: str = "peek_lock",
+        timeout: float = 1.0,
+        entity: str | None = None,
     ) -> Sequence[Delivery]:
         """As `receive`, messages of a session that this client has accepted."""
         raise Rejected("unsupported")
 
-    def renew_session(self, session_id: str) -> Session | None:
+    def renew_session(self, session_id: str, *, entity: str | None = None) -> Session | None:
         """Restart the clock of the lock on the session. Answers its new end, or nothing."""
         raise Rejected("unsupported")
 
-    def close_session(self, session_id: str) -> None:
+    def close_session(self, session_id: str, *, entity: str | None = None) -> None:
         """Give the session back, with the messages of it that are locked."""
         raise Rejected("unsupported")
 
@@ -189,11 +197,11 @@ class Client:
         show is None."""
         raise Rejected("unsupported")
 
-    def get_session_state(self, session_id: str) -> SessionState:
+    def get_session_state(self, session_id: str, *, entity: str | None = None) -> SessionState:
         """The state of a session that this client has accepted: empty where it has none."""
         raise Rejected("unsupported")
 
-    def set_session_state(self, session_id: str, state: str) -> None:
+    def set_session_state(self, session_id: str, state: str, *, entity: str | None = None) -> None:
         """Set it; an empty text clears it."""
         raise Rejected("unsupported")
 

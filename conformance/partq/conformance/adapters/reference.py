@@ -109,11 +109,13 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
     "receive": _at(
         _calls("receive", "connection", "max", "delete", "timeout", "flow", timeout=RECEIVE_TIMEOUT)
     ),
-    "accept_session": _calls(
-        "accept_session", "connection", "session_id", "timeout", timeout=RECEIVE_TIMEOUT
+    "accept_session": _at(
+        _calls("accept_session", "connection", "session_id", "timeout", timeout=RECEIVE_TIMEOUT)
     ),
-    "receive_session": _calls(
-        "receive_session", "connection", "session_id", "max", "delete", "timeout", timeout=RECEIVE_TIMEOUT
+    "receive_session": _at(
+        _calls(
+            "receive_session", "connection", "session_id", "max", "delete", "timeout", timeout=RECEIVE_TIMEOUT
+        )
     ),
     **{op: _calls("settle", "connection", "how", "locks", "txn", "reason", how=op) for op in SETTLEMENTS},
     "renew_lock": _calls("renew", "lock"),

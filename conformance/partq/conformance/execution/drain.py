@@ -88,12 +88,12 @@ class Leftover(NamedTuple):
 
 
 class Emptier(NamedTuple):
-    """How a drain receives from an entity that has ``chosen`` something so: by these steps, given how long
-    one waits (ns), how many in vain are enough, and how many there may be. Their value: which messages came,
-    and how many steps are left."""
+    """How a drain receives from an entity that has ``chosen`` something, if that is asked so: by these steps,
+    given how long one waits (ns), how many in vain are enough, how many there may be, and which entity is
+    asked. Their value: which messages came, and how many steps are left."""
 
-    chosen: Callable[[Entity], bool]
-    receive: Callable[[int, int, int], Receiving]
+    chosen: Callable[[Entity, Args], bool]
+    receive: Callable[[int, int, int, Args], Receiving]
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +270,9 @@ def _emptiers() -> tuple[Emptier, ...]:
 
 def _receive_all(plan: DrainPlan, budget: int, of: Args) -> Receiving:
     """Receive until nothing comes. Which messages came, and what is left of the budget of receives."""
-    other = next((one for one in _emptiers() if one.chosen(plan.entity)), None)
-    if other is not None and of == MAIN:
-        return (yield from other.receive(plan.patience, plan.quiet, budget))
+    other = next((one for one in _emptiers() if one.chosen(plan.entity, of)), None)
+    if other is not None:
+        return (yield from other.receive(plan.patience, plan.quiet, budget, of))
     mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1

@@ -97,9 +97,9 @@ def _reader(name: str, arg: Arg) -> FieldReader:
     plain = _KINDS[arg.kind]
     if arg.most is not None:
         return _at_most(arg.most, plain, arg.meaning)
-    if not arg.words:
+    if not (arg.words or arg.begins):
         return plain
-    word = one_of(arg.words, name)
+    word = one_of(arg.words or arg.begins, name)
     if arg.begins:
         return lambda value: (plain if str(value).startswith(arg.begins) else word)(value)
     return word if arg.kind is Kind.TEXT else lambda value: (word if type(value) is str else plain)(value)

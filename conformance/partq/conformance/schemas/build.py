@@ -118,11 +118,12 @@ def _argument(arg: Arg) -> Schema:
     plain = _KINDS[arg.kind]
     if arg.most is not None:
         return {**plain, "maxItems": arg.most}
-    if not arg.words:
-        return plain
     words: Schema = {"enum": list(arg.words)}
     if arg.begins:
-        return {"anyOf": [words, {**plain, "pattern": f"^({'|'.join(arg.begins)})."}]}
+        begun = {**plain, "pattern": f"^({'|'.join(arg.begins)})."}
+        return {"anyOf": [words, begun]} if arg.words else begun
+    if not arg.words:
+        return plain
     return words if arg.kind is Kind.TEXT else {"anyOf": [words, plain]}
 
 

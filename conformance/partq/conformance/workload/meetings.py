@@ -129,6 +129,18 @@ MEETINGS: Final = (
         one_in=24,
     ),
     Theme(
+        "meetings-of-forwarded-sessions",
+        rule="FWD-1",
+        weights=weighed(
+            "session_send 30, session_send_without 1, forwarded_session 30, settle_copy 4, "
+            "look_at_copies 10, advance 2, held_up 2, front_end 1, kill 2"
+        ),
+        settings={"requires_session": True},
+        choices={"forward_to": (("a",), ("a", "b"), ("a:1", "b"), ("a", "b:1"))},
+        needs="add_rule",
+        one_in=24,
+    ),
+    Theme(
         "meetings-of-forwarded-copies",
         rule="FWD-1",
         weights=weighed(
@@ -151,4 +163,4 @@ MEETINGS: Final = (
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
 transactions, in a queue without sessions and in one with them; and sent without an ID. Beside this other
 entities are created and deleted, and counts are read; and the queue has little room. Copies in subscriptions
-are dead-lettered, or forwarded, and so is what was sent twice."""
+are dead-lettered, or forwarded, and so is what was sent twice, or belongs to a session."""

@@ -1,12 +1,14 @@
 """Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1), copies
 (TOPIC-1), transactions (TXN-5),
-duplicates (DUP-1)."""
+duplicates (DUP-1), sessions
+(SES-4)."""
 
 from __future__ import annotations
 
 from ..forwarding import Relay
 from ..frontend import FrontEnd
 from ..partition import SPENT, Partition
+from ..sessions import Held, SessionLocks
 from ..store import Content, Stored
 from ..topics import Copies
 from ..transactions import Transaction
@@ -118,6 +120,14 @@ def forwarded_ids_are_forgotten(self: Relay) -> None:
     for partition in (*self.queue.partitions, *self.onward.partitions):
         if partition.memory is not None:
             partition.memory.stored_at.clear()
+
+
+@defect("SES-4", "grant", profile="azure-standard")
+def session_is_shared_behind_a_chain(self: SessionLocks, name: str, proc: str) -> Held:
+    """A session of a queue that gets what another one forwards is accepted though it is held."""
+    if self.broker.issuer is not self.broker:
+        self.held.pop(name, None)
+    return SessionLocks.grant(self, name, proc)
 
 
 @defect("RCV-2", "resume", profile="azure-standard")

@@ -67,11 +67,11 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "deferral": ("p receive_deferred 1 -> error not_found", {}),
     "management": ("p get", {}),
     "namespaces": (f"p {CREATE}", {}),
-    "sessions": ("p send m1", {"requires_session": True}),
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
 TWICE = ("p send m1", {"duplicate_detection": True})
-TOPICS = {**DECLINED, "sent twice": TWICE, "scheduling": ("p send m1 at=9s", {})}
+HELD = ("p send m1", {"requires_session": True})
+TOPICS = {**DECLINED, "sent twice": TWICE, "sessions": HELD, "scheduling": ("p send m1 at=9s", {})}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},
     **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in DECLINED.items()},

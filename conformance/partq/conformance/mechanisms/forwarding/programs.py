@@ -4,7 +4,7 @@ those of topics, which ask whatever gets an entity's messages. Cases: FWD on the
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
@@ -27,9 +27,14 @@ def _held_up(draft: Draft) -> None:
     draft.add(ENV, "partition_up", index=index)
 
 
+def _last(draft: Draft) -> str:
+    """The queue to which all is forwarded."""
+    return (*draft.entity.outlets, FORWARDS_TO + "a")[0]
+
+
 def _together(draft: Draft) -> None:
     """Messages of one key are sent in a transaction, and looked for before it ends, and after that."""
-    client, key, last = draft.client(), draft.key(), draft.entity.outlets[0]
+    client, key, last = draft.client(), draft.key(), _last(draft)
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(3)):
         draft.send(client, draft.message(key), txn=True)
@@ -39,7 +44,27 @@ def _together(draft: Draft) -> None:
     draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
 
 
-PHRASES: Final[Phrases] = {"held_up": _held_up, "forwarded_together": _together}
+def _in_session(draft: Draft) -> None:
+    """A session is accepted where messages come to, received from, and mostly given back."""
+    client, where = draft.client(), {"entity": _last(draft)}
+    named = {"session_id": draft.key()} if draft.chance(2) else {}
+    draft.add(client, "accept_session", timeout=SECOND, **named, **where)
+    for _ in range(1 + draft.source.below(2)):
+        limit = 1 + draft.source.below(3)
+        draft.add(client, "receive_session", session=0, max=limit, timeout=SECOND, **where)
+        if draft.source.below(3):
+            draft.add(client, phrases.settlement(draft), pick=[0], **where)
+    if draft.chance(5):
+        draft.wait(draft.entity.lock_duration + SECOND)
+    if draft.source.below(3):
+        draft.add(client, "close_session", session=0, **where)
+
+
+PHRASES: Final[Phrases] = {
+    "held_up": _held_up,
+    "forwarded_together": _together,
+    "forwarded_session": _in_session,
+}
 
 THEME: Final = Theme(
     "forwarding",
@@ -168,3 +193,23 @@ def _of_one_id() -> Steps:
     yield do.send("c1", message("m1", "k", body="third"))
     yield do.pass_time(5 * SECOND)
     yield from (_at("next", do.take("c2", 4)) for _ in range(3))
+
+
+def _held(op: str, proc: str, **args: Any) -> Step:
+    return _at("next", Step(proc, op, args))
+
+
+@CASES.case("forward-sessions", PARTITIONED, "FWD-1", "SES-1", forward_to=("next",), requires_session=True)
+def _sessions() -> Steps:
+    """Messages of a session are accepted, and received, where they come to."""
+    for n, session in enumerate(("s", "t", "s", "s"), start=1):
+        yield do.send("c1", message(f"m{n}", session=session))
+    yield do.pass_time()
+    yield _at("next", do.peek("c2", start="start"))
+    for client, session in (("c2", "s"), ("c1", "t")):
+        yield _held("accept_session", client, session_id=session, timeout=SECOND)
+        yield _held("receive_session", client, named=session, max=3, timeout=SECOND)
+    yield _held("accept_session", "c3", session_id="s", timeout=SECOND)
+    yield _at("next", do.complete("c2"))
+    yield _held("close_session", "c2", named="s")
+    yield _at("next", do.complete("c1"))

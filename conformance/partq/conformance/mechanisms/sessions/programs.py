@@ -13,12 +13,13 @@ from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import APART, AZURE, EXPIRY, LOCK, message
+from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.phrases import Draft, Phrases, browse
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
-from partq.model.operations import DRAINER
-from partq.model.profiles import SECOND
+from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, DRAINER
+from partq.model.profiles import SECOND, Entity
 
 
 def _message(draft: Draft, session: str) -> Message:
@@ -341,26 +342,31 @@ def _state_is_kept() -> Steps:
     ]
 
 
-def _take_all(patience: int, quiet: int, budget: int) -> Receiving:
+def _take_all(patience: int, quiet: int, budget: int, of: Args) -> Receiving:
     """Accept one session after the other, and receive what is in it."""
     found, vain = set[str](), 0
     while budget > 0 and vain < quiet:
         budget -= 1
-        did = yield Step(DRAINER, "accept_session", {"timeout": patience})
+        did = yield Step(DRAINER, "accept_session", {"timeout": patience, **of})
         if did is None or not did.ok:
             vain += 1
             continue
         before, came = len(found), True
         while came and budget > 0:
             budget -= 1
-            asked = {"session": 0, "max": BATCH, "mode": "receive_and_delete", "timeout": patience}
+            asked = {"session": 0, "max": BATCH, "mode": "receive_and_delete", "timeout": patience, **of}
             did = yield Step(DRAINER, "receive_session", asked)
             came = did is not None and bool(did.messages)
             found.update(one.id for one in (did.messages if did is not None else ()))
-        yield Step(DRAINER, "close_session", {"session": 0})
+        yield Step(DRAINER, "close_session", {"session": 0, **of})
         vain = 0 if len(found) > before else vain + 1
     return found, budget
 
 
-EMPTYING: Final = Emptier(lambda entity: entity.requires_session, _take_all)
+def _in_sessions(entity: Entity, of: Args) -> bool:
+    """Whether messages are received in sessions there: in no dead-letter queue."""
+    return entity.requires_session and not of.get("entity", "").endswith((DEAD_LETTER, DEAD_LETTERS))
+
+
+EMPTYING: Final = Emptier(_in_sessions, _take_all)
 """A drain receives in sessions."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from partq.conformance.workload.operations.receiving import RECEIVING, received
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told, some_of
-from partq.model.operations import Arg, Kind, Outcome
+from partq.model.operations import OUTLET, Arg, Kind, Outcome
 
 _WHICH: Final[Mapping[str, Arg]] = {
     "session": Arg(Kind.INT, meaning="an index among the sessions I hold, the last one first"),
@@ -43,7 +43,7 @@ def _forget(held: Holdings, session: str) -> None:
 
 def _in_session(held: Holdings, args: Args) -> Args | None:
     session = _which(held, args)
-    return None if session is None else {"session_id": session}
+    return None if session is None else {"session_id": session, **some_of(args, "entity")}
 
 
 def _ended(held: Holdings, told: Told) -> None:
@@ -61,13 +61,14 @@ def _renewed(held: Holdings, told: Told) -> None:
 
 def _retraced(held: Holdings, args: Args) -> dict[str, Any]:
     session = args["session_id"]
+    where = some_of(args, "entity")
     if session in held.sessions:
-        return {"session": held.sessions.index(session)}
-    return {"named": session}
+        return {"session": held.sessions.index(session), **where}
+    return {"named": session, **where}
 
 
 def _accept_retraced(held: Holdings, args: Args) -> Args:
-    return some_of(args, *(() if args.get("next") else ("session_id",)), "timeout")
+    return some_of(args, *(() if args.get("next") else ("session_id",)), "timeout", "entity")
 
 
 def _receive(held: Holdings, args: Args) -> Args | None:
@@ -95,7 +96,7 @@ def _with_state_retraced(held: Holdings, args: Args) -> Args:
 
 
 _OF_ONE: Final = Operation(
-    _WHICH,
+    {**_WHICH, **OUTLET},
     _in_session,
     idle="it held no such session",
     retraced=_retraced,
@@ -106,6 +107,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         {
             "session_id": Arg(Kind.NAME, meaning="which one; absent: the next"),
             "timeout": Arg(Kind.NS, meaning="ns to wait"),
+            **OUTLET,
         },
         _accept,
         _accepted,
@@ -113,7 +115,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         waits=True,
     ),
     "receive_session": _OF_ONE._replace(
-        args={**{name: RECEIVING["receive"].args[name] for name in ("max", "mode", "timeout")}, **_WHICH},
+        args={
+            **{name: RECEIVING["receive"].args[name] for name in ("max", "mode", "timeout")},
+            **_WHICH,
+            **OUTLET,
+        },
         resolve=_receive,
         learn=_received,
         retraced=_receive_retraced,
@@ -123,7 +129,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "close_session": _OF_ONE._replace(learn=_ended),
     "get_session_state": _OF_ONE._replace(learn=_renewed),
     "set_session_state": _OF_ONE._replace(
-        args={**_WHICH, "state": Arg(Kind.TEXT, required=True, meaning="the state to write; empty: none")},
+        args={
+            **_WHICH,
+            **OUTLET,
+            "state": Arg(Kind.TEXT, required=True, meaning="the state to write; empty: none"),
+        },
         resolve=_with_state,
         learn=_renewed,
         retraced=_with_state_retraced,
