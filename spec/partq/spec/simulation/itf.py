@@ -194,12 +194,12 @@ def sequence(function: Function) -> Function | tuple[Any, ...]:
 
 
 def write_trace(trace: Trace) -> str:
-    """The trace as text, a line a state: equal traces give equal bytes."""
+    """The trace as text, a line for its head and one a state: equal traces give equal bytes."""
     first, *others = trace.states
     states = [_line({**trace.params, **first}), *map(_line, others)]
     head = [(_META, trace.meta), ("params", sorted(trace.params)), ("vars", sorted(first))]
-    lines = [f"{json.dumps(name)}:{_dumps(part)}" for name, part in head]
-    return "{" + ",\n".join([*lines, '"states":[\n' + ",\n".join(states) + "\n]"]) + "}\n"
+    parts = [f"{json.dumps(name)}:{_dumps(part)}" for name, part in head]
+    return "{" + ",".join([*parts, '"states":[\n']) + ",\n".join(states) + "]}\n"
 
 
 def _line(values: Mapping[str, Any]) -> str:
