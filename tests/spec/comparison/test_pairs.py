@@ -52,15 +52,16 @@ def test_whatever_is_no_equal_graph_says_why() -> None:
     assert [pair.name for pair in PAIRS.values() if bool(pair.why) == (pair.grade == "graphs")] == []
 
 
-def test_each_word_of_the_catalogue_is_in_a_pair_or_said_to_be_in_none() -> None:
+def test_each_word_and_set_of_the_catalogue_is_in_a_pair_or_said_to_be_in_none() -> None:
     text = re.sub(r"\\\*.*", "", (MODULES / "Catalogue.tla").read_text(encoding="utf-8"))
     written = re.findall(r"^\w+Words ==([^}]*)}", text, re.M)
-    words = [*re.findall('"([^"]+)"', "".join(written))]
+    sets = re.findall(r"^(\w+) == (?:{}|\[ m \\in Messages \|-> m \])$", text, re.M)
+    words = ["TwoKeys", *sets, *re.findall('"([^"]+)"', "".join(written))]
     scopes = [pair.spec for pair in PAIRS.values()]
-    compared = {word for one in scopes for word in (*one.profile, *one.alphabet, *one.freedoms)}
+    compared = {word for one in scopes for word in (*one.profile, *one.alphabet, *one.freedoms, *one.sets)}
     left_out = {word for said in NOT_COMPARED.values() for word in said}
 
-    assert len(written) == 3
+    assert len(written) == 3 and len(sets) == 5
     assert compared | left_out >= {*words}
     assert not compared & left_out
 

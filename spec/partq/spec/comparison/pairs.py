@@ -25,16 +25,16 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
         *("batches", "SendBatch", "SendBatchFails", "SendBatchInvalid"),
         *("pairs", "CompleteBoth", "CompleteBothInvalid", "ReceiveDeferredInvalid"),
     ),
-    "messages with two keys": ("SendInvalid",),
+    "messages with two keys": ("TwoKeys", "SendInvalid"),
     "locks by which another client settles": ("shared locks",),
     "an unbind of a flow that is gone answered ok, where graphs are compared": ("gone",),
     "the end of a drain": ("drain", "Drained", "DeadDrained"),
     "transactions with deletes; kills with transactions, front ends that fetch early, or flows": (),
     "scheduled messages: the model decides by a clock what is due": (
-        *("schedule", "cancellation", "past", "reroute", "Schedule", "ScheduleFails", "ScheduleInvalid"),
-        *("ScheduleBatch", "ScheduleBatchFails", "ScheduleBatchInvalid", "TxnSchedule", "TxnScheduleFails"),
-        *("TxnScheduleInvalid", "SendPast", "SchedulePast", "TimeComes", "Activate", "Cancel"),
-        *("CancelRejected", "CancelFails", "TxnCancel", "TxnCancelInvalid", "TxnCancelRejected"),
+        *("Scheduled", "schedule", "cancellation", "past", "reroute", "Schedule", "ScheduleFails"),
+        *("ScheduleInvalid", "ScheduleBatch", "ScheduleBatchFails", "ScheduleBatchInvalid", "TxnSchedule"),
+        *("TxnScheduleFails", "TxnScheduleInvalid", "SendPast", "SchedulePast", "TimeComes", "Activate"),
+        *("Cancel", "CancelRejected", "CancelFails", "TxnCancel", "TxnCancelInvalid", "TxnCancelRejected"),
         *("TxnCancelFails", "ScheduleDuplicate"),
     ),
     "the dead-letter queue: the model follows it only where a history shows what is in it": (
@@ -46,17 +46,17 @@ NOT_COMPARED: Final[Mapping[str, tuple[str, ...]]] = {
         *("TxnDefer", "TxnDeferInvalid", "TxnDeferRejected", "TxnDeferFails"),
     ),
     "messages with a time to live: the model has no move for its end, which its clock decides": (
-        *("buries", "LifeEnds", "Vanish"),
+        *("Mortal", "buries", "LifeEnds", "Vanish"),
     ),
-    "messages of one ID after the window, and with faults": (),
-    "sessions": (
-        *("state", "Unchanged", "Accept", "AcceptRejected", "NextSession", "NoNextSession", "Close"),
-        *("SessionOver", "Renew", "ReceiveIn", "ReceiveNone", "Write", "Read", "RequestRejected"),
+    "messages of one ID after the window, and with faults": ("AfterWindow",),
+    "sessions: no scope of the model has them, and their module needs labels of its own (spec/README.md)": (
+        *("Sessionless", "state", "Unchanged", "Accept", "AcceptRejected", "NextSession", "NoNextSession"),
+        *("Close", "SessionOver", "Renew", "ReceiveIn", "ReceiveNone", "Write", "Read", "RequestRejected"),
         *("CloseNothing", "RequestFails", "SessionsDown", "SessionsKill"),
     ),
 }
-"""Features that no pair compares, and the words of `Catalogue.tla` and the actions that none has for that
-reason."""
+"""Features that no pair compares, and the words and sets of `Catalogue.tla` and the actions that none has for
+that reason."""
 
 
 @dataclass(frozen=True)
