@@ -65,3 +65,11 @@ def test_a_subscription_that_the_topic_is_not_said_to_have_is_not_decided(asked:
         text + "d receive 1 delete entity=Subscriptions/a -> m1#1.1", subscriptions=(("a", "true"),)
     )
     assert judge(given).status is Judged.UNKNOWN and not violated(given)
+
+
+def test_an_outage_of_a_queue_on_the_way_is_not_overlooked() -> None:
+    text = "env partition_down 1\np send m1 key=k\nenv drained entity=ForwardTo/b"
+    given = history(text, "azure-standard", forward_to=["a", "b"])
+    struck = structs.replace(given.records[0], entity=f"{given.records[1].entity}/ForwardTo/A")
+    found = judge(replace(given, records=(struck, *given.records[1:])))
+    assert found.status is Judged.UNKNOWN and "whose partition" in found.reason

@@ -15,6 +15,7 @@ from partq.model.operations import (
     DEAD_LETTER,
     DEAD_LETTERS,
     DRAINED,
+    FORWARDS_TO,
     LINK_LOST,
     OPS,
     Outcome,
@@ -203,7 +204,7 @@ class ByEntity:
 
     def _with_whole(self, own: set[int], name: str) -> Iterator[Record]:
         whole = self.outlets[name]
-        mine = own.union(self._places.get(whole, ()), self._places.get(self._source(name), ()))
+        mine = own.union(self._places.get(whole, ()), self._on_the_way(name))
         beside = {
             n for other, one in self.outlets.items() if one == whole for n in self._places.get(other, ())
         }
@@ -213,11 +214,17 @@ class ByEntity:
             elif place in mine and (place in own or record.op != DRAINED):
                 yield record
 
-    def _source(self, name: str) -> str:
-        """The subscription that forwards to the queue of that name; otherwise none has the name."""
+    def _on_the_way(self, name: str) -> Iterator[int]:
+        """What concerns a queue to which others forward: all that is asked of the subscription that forwards,
+        and outages of the queues in between."""
         whole = self.outlets[name]
-        entity = self.header.entities[whole]
-        return f"{whole}/{entity.source if is_destination(name) else ''}"
+        entity = self.header.entities[whole] if is_destination(name) else Entity()
+        chain = {f"{whole}/{FORWARDS_TO}{one}".lower() for one in entity.chain} - {name.lower()}
+        for other, places in self._places.items():
+            if entity.source and other.lower() == f"{whole}/{entity.source}".lower():
+                yield from places
+            elif other.lower() in chain:
+                yield from (n for n in places if "partition" in OPS[self.records[n].op].args)
 
     def of(self, name: str) -> tuple[Record, ...]:
         """The entity's records, and those that name none: they belong to every entity."""

@@ -72,7 +72,7 @@ THEME: Final = Theme(
     weights=weighed(
         "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
         "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2, held_up 3, later 2, cancel 1, "
-        "mortal 3, forwarded_together 8"
+        "mortal 3, forwarded_together 8, peek 2, receive 2"
     ),
     choices={"forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde"))},
     needs=TOPICS,

@@ -18,7 +18,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import CANCELS, COMMITS, OUTAGES, SCHEDULES
+from partq.conformance.oracle.roles import CANCELS, COMMITS, NUMBERS, OUTAGES, SCHEDULES, SHOWS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.actions import FORWARD
@@ -59,6 +59,7 @@ _FOLLOWED: Final = frozenset({"send", "send_batch", SCHEDULES, CANCELS}) | _ENDS
 def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
     """The records of a queue that forwards; or of the one that gets its messages, in which these arrive.
     Raises `Ambiguous` for what is not followed."""
+    records = tuple(record for record in records if not _in_vain(record))
     for record in records:
         if why := _not_followed(record):
             raise Ambiguous(why)
@@ -67,6 +68,12 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
     if not isinstance(entity, Destination):
         return tuple(record for record in records if record.op != DRAINED)
     return tuple(_with_arrivals(entity, records, skew))
+
+
+def _in_vain(record: Record) -> bool:
+    """Whether a queue that forwards was asked for messages, and gave none. No source says how it answers."""
+    answered = record.outcome != Outcome.UNKNOWN and not record.messages
+    return record.op in SHOWS - NUMBERS.keys() and answered and not is_destination(record.entity)
 
 
 def _not_followed(record: Record) -> str | None:
