@@ -193,8 +193,8 @@ class Flows(NamedTuple):
     observed, (partition, flow, state, latest time), where assignments are observed. ``former``: partitions
     that a flow still has beside another one (only with REB-1 waived). ``gone``: clients whose flows have gone
     (remembered only with REB-9 or REB-10 waived). ``alone``: the flow whose loss alone started the delay,
-    where flows resume (`Config.resumed`). ``scaled``: the rebalance after the number of partitions changed is
-    to come; ``waited``: the delay that ran when it changed, and goes on after that rebalance."""
+    where flows resume (`Config.resumed`). ``scaled``: the rebalance after another number of partitions is to
+    come; ``waited``: the delay that ran then, and goes on. ``ends``: when that of all flows' loss may end."""
 
     active: tuple[tuple[str, str], ...] = ()
     standby: tuple[tuple[str, str], ...] = ()
@@ -207,6 +207,7 @@ class Flows(NamedTuple):
     alone: str = ""
     scaled: bool = False
     waited: Deadline | None = None
+    ends: int = 0
 
 
 Burnt = tuple[tuple[int, str, int], ...]

@@ -17,6 +17,7 @@ from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
 from ..hooks import Hook
 from ..locks.norm import emptied, is_over, struck
+from ..rebalancing import kills
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
@@ -104,14 +105,14 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
     for known in state.clients:
         after = with_client(after, client(after, known.proc)._replace(shaky=True))
     for tainted in ending(after, lambda txn: True):
-        yield from ((OK, flows) for flows in rebalancing.killed(tainted))
+        yield from ((OK, flows) for flows in kills.killed(tainted, action.slack))
 
 
 @point("ROUTE-1")
 def broker_start(state: State, action: Action, seen: Observed | None) -> Steps:
     """The broker serves again."""
     if state.dead:
-        after = rebalancing.started(state._replace(dead=False), action.slack)
+        after = kills.started(state._replace(dead=False), action.slack)
         yield from ((OK, redrawn) for redrawn in routing.redrawn(after))
 
 

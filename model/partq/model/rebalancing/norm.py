@@ -74,7 +74,7 @@ def bound(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iter
         return
     active = (*flows.active, flow)
     for timer in timers(state, flows, slack):
-        yield state._replace(flows=flows._replace(active=active, timer=timer, alone=""))
+        yield state._replace(flows=flows._replace(active=active, timer=timer, alone="", ends=0))
         if flows.timer is not None and any(flows.handoff):
             resumed, back = _cancelled(flows, range(len(flows.owner)))
             yield changed(state, resumed._replace(active=active, timer=timer, alone=""), back, slack)
@@ -86,9 +86,12 @@ def is_surplus(state: State, flows: Flows) -> bool:
 
 
 def timers(state: State, flows: Flows, slack: int) -> list[Deadline]:
-    """The rebalance delay started; one that runs already may go on, or start anew."""
+    """The rebalance delay started; one that runs already may go on, or start anew. After a kill that ended
+    all flows the one that began with their loss may go on: one deadline for both, as two would double what
+    is searched."""
     ends = state.now + state.cfg.entity.rebalance_delay
-    started = Deadline(state.now, FOREVER) if state.cfg.untimed else Deadline(ends, ends + slack)
+    began = flows.ends if flows.ends > state.now else ends
+    started = Deadline(state.now, FOREVER) if state.cfg.untimed else Deadline(min(began, ends), ends + slack)
     return [started] if flows.timer in (None, started) else [flows.timer, started]
 
 
@@ -259,40 +262,6 @@ def _cancelled(flows: Flows, among: Collection[int]) -> tuple[Flows, dict[int, O
             kept[p] = (pair[0], "ready")
     handoff = tuple(None if p in kept else waiting for p, waiting in enumerate(flows.handoff))
     return flows._replace(handoff=handoff), kept
-
-
-def killed(state: State) -> Iterator[State]:
-    """What a kill of the broker may do to the flows: they are there again when it is, or all are gone. Of
-    those that are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14).
-    Of those that are gone it may be told, or not, that their partitions are unbound or unassigned."""
-    flows = state.flows
-    if flows is None or not any(flows.handoff):
-        yield state
-    else:
-        due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
-        yield state._replace(flows=flows._replace(handoff=due))
-    if flows is not None and (flows.active or flows.standby or any(flows.owner)):
-        for name, _ in flows.active + flows.standby:
-            state = given_back(state, name)
-        had = [(p, pair[0]) for p, pair in enumerate(flows.owner) if pair is not None and state.cfg.observed]
-        unseen = tuple((p, flow, told, FOREVER) for p, flow in had for told in ("unbound", "unassigned"))
-        nothing = (None,) * len(state.parts)
-        yield state._replace(flows=Flows(owner=nothing, handoff=nothing, unseen=unseen))
-
-
-def started(state: State, slack: int) -> State:
-    """What timers and events a kill left over begins anew with the broker, if it was kept at all."""
-    flows, now = state.flows, state.now + slack
-    if flows is None:
-        return state
-    delay, time = state.cfg.entity.rebalance_delay, state.cfg.entity.max_handoff
-    timer, waited = (
-        one and Deadline(one.lo, max(one.hi, now + delay)) for one in (flows.timer, flows.waited)
-    )
-    handoff = tuple(h and (h[0], h[1], max(h[2], now + time)) for h in flows.handoff)
-    unseen = tuple((*event[:3], max(event[3], now + state.cfg.telling)) for event in flows.unseen)
-    after = flows._replace(timer=timer, waited=waited, handoff=handoff, unseen=unseen)
-    return state._replace(flows=after)
 
 
 # What the broker does by itself
