@@ -35,7 +35,7 @@ def test_every_state_is_reached_from_the_first_one(subject: str) -> None:
 @pytest.mark.parametrize("subject", ["azure-standard", "azure-premium"])
 def test_under_azure_a_message_has_every_status(subject: str) -> None:
     met = {state.partition(",")[0] for state in chart(subject)}
-    assert {status.name for status in STATUSES} - {"reserved", "overdue", "parting"} <= met
+    assert {status.name for status in STATUSES} - {"reserved", "overdue", "parting", "fading"} <= met
 
 
 def test_files_open_in_other_tools() -> None:

@@ -130,6 +130,7 @@ NOT_YET = {
     "cut-off-batch-half-stored",
     "refused-abandon-counted",
     "committed-in-steps",
+    "settlements-lag-behind-commit",
     "plain-messages-overtake",
     "rollover-one-too-early",
     "down-partition-not-found",

@@ -61,7 +61,8 @@ class Config:
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
     ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
     history; they tell of a change at most ``telling`` ns after it. ``subqueue``: what its dead-letter
-    queue holds is part of the state. ``resumed``: flows come back to what they had.
+    queue holds is part of the state. ``resumed``: flows come back to what they had. ``fading``: what a commit
+    removed may be peeked after it.
 
     ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
     (`State.forbids`, `State.breaks`).
@@ -84,6 +85,7 @@ class Config:
     telling: int = 0
     subqueue: bool = False
     resumed: bool = False
+    fading: bool = False
     skew: int = 0
     waived: frozenset[str] = frozenset()
     lock_duration: int = field(init=False)

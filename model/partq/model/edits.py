@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from .state import Burnt, Client, Entry, Part, State, Txn, once_visible
+from .statuses import FADING, WITHDRAWN
 
 _new: Final = tuple.__new__
 """Makes a named tuple of its fields in order; several times as fast as `_replace`, which these edits would
@@ -78,18 +79,24 @@ def more(burnt: Burnt, p: int, key: str, count: int) -> Burnt:
 def appeared(
     state: State, groups: Collection[str], slack: int = 0, parts: Iterable[int] | None = None
 ) -> State:
-    """The state in which the messages of these committed transactions are visible, all of each (TXN-5), since
-    ``slack`` ns from now at the latest; ``parts``: where they are, if known."""
+    """The state in which the messages of these committed transactions are visible, and what they removed is
+    not, all of each (TXN-5), since ``slack`` ns from now at the latest; ``parts``: where they are, if
+    known."""
     now = state.now + slack
     for p in range(len(state.parts)) if parts is None else parts:
         part = state.parts[p]
         if any(entry.group in groups for entry in part.log):
             log = (
-                e._replace(status=once_visible(e), group=None, hidden=now) if e.group in groups else e
+                e._replace(status=_ended(e), group=None, hidden=now) if e.group in groups else e
                 for e in part.log
             )
             state = with_part(state, p, part._replace(log=tuple(log)))
     return state
+
+
+def _ended(entry: Entry) -> int:
+    """The status of a message once the commit that stored or removed it is visible."""
+    return WITHDRAWN if entry.status == FADING else once_visible(entry)
 
 
 def put(state: State, p: int, index: int, entry: Entry | None) -> State:

@@ -32,6 +32,8 @@ DEFERRED: Final = 9
 """Set aside by its holder, to be received by its number alone (RCV-10)."""
 PARTING: Final = 10
 """Dead-lettered, and not yet in the dead-letter queue."""
+FADING: Final = 11
+"""Gone by a commit, and perhaps not yet to peeks (TXN-5): until one does not show it."""
 
 UNCOUNTED: Final = -(2**62)
 """`Entry.tries` where no rule binds the count: in the dead-letter queue."""
@@ -65,6 +67,7 @@ STATUSES: Final = (
     Status("overdue", visible=False, certain=False, struck=False),
     Status("deferred", struck=False, loose=True, label=messages.DEFERRED),
     Status("parting", visible=False, certain=False, struck=False, kept=True),
+    Status("fading", certain=False, struck=False, vanishes=True),
 )
 VISIBLE: Final = tuple(status.visible for status in STATUSES)
 CERTAIN: Final = tuple(status.certain for status in STATUSES)

@@ -16,7 +16,7 @@ from ..locks.norm import ended, goings, most_tries, raised, takings
 from ..messages import ACTIVE, Delivery
 from ..sequencing.norm import as_shown, home
 from ..state import Entry, Part, State, client, is_up, label, range_of
-from ..statuses import CERTAIN, COUNTED, LABELS, LOCKED, OWED, STATUSES, VISIBLE
+from ..statuses import CERTAIN, COUNTED, FADING, LABELS, LAGGING, LOCKED, OWED, STATUSES, VISIBLE, WITHDRAWN
 from .cursors import certain, eligible, kept, most, moved, passed, starts
 
 LeftOut = Mapping[int, Entry | None]
@@ -66,7 +66,8 @@ def _showed(state: State, action: Action, answer: Sequence[Delivery]) -> State |
             return None
         by_part.setdefault(p, []).append(seen)
     ids = {seen.id for seen in answer}
-    groups = {e.group for p in by_part for e in state.parts[p].log if e.group is not None and e.id in ids}
+    coming = (e for p in by_part for e in state.parts[p].log if e.group is not None and e.id in ids)
+    groups = {e.group for e in coming if e.group is not None and e.status == LAGGING}
     if groups:
         state = appeared(state, groups, action.slack)
     after: State | None = state
@@ -102,7 +103,9 @@ def _without(state: State, p: int, indexes: Sequence[int], action: Action) -> St
     part = state.parts[p]
     missing: dict[int, Entry | None] = {}
     for index in indexes:
-        if certain(state, p, part.log[index], action) and not _skip(state, part, index, action, missing):
+        if not certain(state, p, part.log[index], action):
+            _faded(part, index, missing)
+        elif not _skip(state, part, index, action, missing):
             return None
         if suffices(state, action, len(missing)):
             break
@@ -125,6 +128,14 @@ def _skip(state: State, part: Part, index: int, action: Action, missing: dict[in
     if ways:
         missing[index] = ways[0]
     return bool(ways)
+
+
+@clause("TXN-5")
+def _faded(part: Part, index: int, missing: dict[int, Entry | None]) -> None:
+    """What a commit removed, and a peek shows no more, none does; of a cancelled one the number remains."""
+    entry = part.log[index]
+    if entry.status == FADING:
+        missing[index] = entry._replace(status=WITHDRAWN) if entry.due else None
 
 
 @point("PEEK-7", "RCV-2", "RCV-9")
@@ -184,7 +195,9 @@ def _chosen(
         entry = part.log[index]
         if entry.id == shown[len(chosen)].id:
             chosen.append(index)
-        elif CERTAIN[entry.status] and not _skip(state, part, index, action, missing):
+        elif not CERTAIN[entry.status]:
+            _faded(part, index, missing)
+        elif not _skip(state, part, index, action, missing):
             return None
     return (chosen, missing) if len(chosen) == len(shown) else None
 

@@ -19,7 +19,7 @@ from ..routing.norm import hints_of, send, store
 from ..sequencing.entering import has_come, is_due
 from ..sequencing.norm import shown_seq
 from ..state import Entry, Place, State, Steps, entries, is_up
-from ..statuses import LAGGING, OVERDUE, SCHEDULED, WITHDRAWN
+from ..statuses import FADING, LAGGING, OVERDUE, SCHEDULED, WITHDRAWN
 
 Mechanism = Callable[[State, Action, Observed | None], Steps]
 
@@ -27,7 +27,8 @@ UNKNOWN_NUMBER: Final = frozenset({"not_found", "invalid_operation"})
 """The errors for a number that is no scheduled message's. No source specifies the kind."""
 
 _CANCELLED: Final = frozenset({SCHEDULED, LAGGING})
-_WAITING: Final = frozenset({SCHEDULED, WITHDRAWN, OVERDUE})
+_GONE: Final = frozenset({WITHDRAWN, FADING})
+_WAITING: Final = frozenset({SCHEDULED, OVERDUE}) | _GONE
 
 
 @clause("SCH-2")
@@ -101,7 +102,7 @@ def waiting(state: State, action: Action) -> Place | None:
 def was_cancelled(state: State, action: Action) -> bool:
     """Whether the number is one that was cancelled, and not activated: no source says that to cancel it again
     is refused, nor that it is not. (Without a clock that is not remembered.)"""
-    place = None if state.cfg.untimed else _place_of(state, action, frozenset({WITHDRAWN}))
+    place = None if state.cfg.untimed else _place_of(state, action, _GONE)
     return place is not None and (state.cfg.serving or is_up(state, place[0]))
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from ..clauses import clause
 from ..configuration import FOREVER
-from ..edits import put, with_entry, with_part, with_txn
+from ..edits import put, with_entry, with_log, with_part, with_txn
 from ..sequencing.entering import ended
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
 from ..settling.norm import RETURNS, apply
-from ..state import Pending, State, Txn, find_number, once_visible, transaction
-from ..statuses import LAGGING
+from ..state import Entry, Pending, State, Txn, find_number, once_visible, transaction
+from ..statuses import FADING, LAGGING
 
 
 @clause("TXN-5", "SEQ-3")
@@ -63,10 +63,19 @@ def settled(state: State, txn: Txn) -> State:
     for op, p, number, token in txn.settles:
         index = find_number(state.parts[p], number)
         if index is not None:
-            lock = state.parts[p].log[index].lock
-            if op != RETURNS or (lock is not None and lock.token == token):
+            entry = state.parts[p].log[index]
+            if op != RETURNS or (entry.lock is not None and entry.lock.token == token):
                 state = apply(state, op, [(p, index)])
+                if state.cfg.fading and find_number(state.parts[p], number) is None:
+                    state = _shown_still(state, p, index, entry._replace(group=txn.name))
     return state
+
+
+@clause("TXN-5")
+def _shown_still(state: State, p: int, index: int, entry: Entry) -> State:
+    """The state in which peeks may show a message that was there before the commit."""
+    part, faded = state.parts[p], entry._replace(status=FADING, lock=None)
+    return with_part(state, p, with_log(part, (*part.log[:index], faded, *part.log[index:])))
 
 
 @clause("TXN-5", "SEQ-4")

@@ -11,11 +11,12 @@ from itertools import chain
 
 from ..actions import BROKEN_TXN, OK, Action, Observed, failure
 from ..clauses import clause, guard, point
-from ..edits import with_txn
+from ..edits import put, with_txn
 from ..operations import UNAVAILABLE, Outcome
 from ..scheduling import norm as scheduling
 from ..settling.norm import lost
 from ..state import Lock, Place, State, Steps, Txn, find_number, is_up, transaction
+from ..statuses import FADING
 from .commits import rolled_back, sent, settled
 from .limits import idled
 
@@ -76,7 +77,12 @@ def _cancelled(state: State, txn: Txn, action: Action) -> Iterator[State]:
 
 def _without(cancel: Action, state: State) -> Iterator[State]:
     place = scheduling.waiting(state, cancel)
-    return iter((state,)) if place is None else scheduling.withdrawn(state, place, cancel.slack)
+    if place is None:
+        yield state
+        return
+    for after in scheduling.withdrawn(state, place, cancel.slack):
+        entry = after.parts[place[0]].log[place[1]]
+        yield put(after, *place, entry._replace(status=FADING)) if state.cfg.fading else after
 
 
 @clause("SCH-5")

@@ -14,10 +14,11 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
+from partq.conformance.oracle.roles import ENDS, LOOKS
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 from partq.model.operations import OPS, Outcome
-from partq.model.profiles import LIMITS, Entity, requirements_of
+from partq.model.profiles import LIMITS, Entity, Profile, requirements_of
 
 Records = tuple[Record, ...]
 
@@ -63,12 +64,25 @@ def _size(record: Record) -> int:
     return len(record.args.get("messages", ())) + len(record.lock_tokens) + ("seq" in record.args)
 
 
+def _fades(family: Profile, entity: Entity, records: Records) -> dict[str, bool]:
+    """Whether a message that a transaction settles, or cancels, is peeked after its end."""
+    ends = {r.args["txn"]: returned(r) for r in records if r.op in ENDS and r.outcome != Outcome.ERROR}
+    gone = dict[str | int, int]()
+    for record in records:
+        if (end := ends.get(record.args.get("txn", ""))) is not None:
+            gone |= dict.fromkeys((*record.lock_tokens, record.args.get("seq", "")), end)
+    shown = [(one, r) for r in records for one in r.messages] if gone else []
+    since = {one.id: gone[name] for one, _ in shown for name in (one.lock, one.seq) if name in gone}
+    return {"fading": any(r.op in LOOKS and r.call > since.get(one.id, FOREVER) for one, r in shown)}
+
+
 USE: Final = Use(
     uses=lambda record: True,  # TXN-8 is about what is sent outside, too
     rule="TXN-5",
     what="limits of transactions",
     chosen=lambda entity: any(getattr(entity, name) != getattr(Entity(), name) for name in LIMITS),
     compared=_compared,
+    begins=_fades,
 )
 
 

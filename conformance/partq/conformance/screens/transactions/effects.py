@@ -127,14 +127,14 @@ def _certainly_committed(facts: Facts, txn: Txn) -> int | None:
 def _undone(
     facts: Facts, report: Report, txn: Txn, record: Record, seen: Observation, committed: int
 ) -> bool:
-    """Whether a message whose completion was committed is shown again, and no fault may have undone it."""
+    """Whether a message whose completion was committed is received again, and no fault may have undone it.
+    Peeks may show it until one does not."""
     report.count("TXN-5", facts.drained is not None)
     id = seen.delivery.id
-    shown = (*facts.received[id], *facts.peeked.get(id, ()))
-    again = next((one for one in shown if one.call > committed), None)
+    again = next((one for one in facts.received[id] if one.call > committed), None)
     if again is not None and not _struck(facts, txn.committed_from or 0, again.ret):
-        why = f"{id!r} was completed in transaction {txn.name!r}, which was committed, and shown again by a "
-        why += f"{again.record.op} called at {time_text(again.call)}"
+        why = f"{id!r} was completed in transaction {txn.name!r}, which was committed, and received again "
+        why += f"by a {again.record.op} called at {time_text(again.call)}"
         report.find("TXN-5", "completion undone", (record, *_ending(txn), again.record), why)
     return again is not None
 
@@ -152,6 +152,7 @@ SCREEN: Final = Screen(
     blind_spots=(
         "What a commit of unknown outcome did is judged by what was seen of its sends alone; a transaction "
         "of settlements only, whose commit is unknown, is not judged.",
+        "A message whose completion was committed, and that peeks go on showing, is left to the judge.",
         "What comes back while a lock that the transaction settled has to hold, that a send or a settlement "
         "was enlisted twice, what a fault may have undone, and what is gone, or does not settle, after a "
         "rollback, is left to the judge.",
