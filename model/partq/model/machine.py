@@ -162,8 +162,6 @@ def _of_situation(op: str) -> Mechanism:
     """The operation as it is in a transaction or not, with flows or without, and what it means to others."""
     plain, joined, flowing = _CLIENT_OPS[op], _IN_TRANSACTION.get(op), _WITH_FLOWS.get(op)
     is_set, otherwise = _BY_SETTING.get(op, (_never, plain))
-    tables = (getattr(norm, "AFTERWARDS", {}) for norm in _NORMS)
-    follows: list[Afterwards] = [table[op] for table in tables if op in table]
 
     def mechanism_in(state: State, action: Action) -> Mechanism:
         if joined is not None and action.txn is not None:
@@ -173,12 +171,23 @@ def _of_situation(op: str) -> Mechanism:
         return otherwise if is_set(state.cfg) else plain
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
-        for answer, after in mechanism_in(state, action)(state, action, seen):
+        return mechanism_in(state, action)(state, action, seen)
+
+    return _followed(op, run if joined or flowing or op in _BY_SETTING else plain)
+
+
+def _followed(op: str, mechanism: Mechanism) -> Mechanism:
+    """The operation, and what it means to other mechanisms."""
+    tables = (getattr(norm, "AFTERWARDS", {}) for norm in _NORMS)
+    follows: list[Afterwards] = [table[op] for table in tables if op in table]
+
+    def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        for answer, after in mechanism(state, action, seen):
             for follow in follows:
                 after = follow(state, action, answer, after)
             yield answer, after
 
-    return run if follows or joined or flowing or op in _BY_SETTING else plain
+    return run if follows else mechanism
 
 
 def _never(cfg: Config) -> bool:
@@ -211,7 +220,8 @@ _WITH_FLOWS: Final[dict[str, Mechanism]] = joined(_tables("WITH_FLOWS"))
 _SOURCES: Final[dict[str, Callable[[State, Action], Sequence[int]]]] = joined(_tables("SOURCES"))
 _BY_SETTING: Final[dict[str, tuple[Setting, Mechanism]]] = joined(_tables("BY_SETTING"))
 _OF_CLIENTS: Final = {op: _of_client(_of_situation(op)) for op in _CLIENT_OPS}
-_TABLE: Final[dict[str, Mechanism]] = joined([*_tables("BROKER_OPS"), _OF_CLIENTS])
+_OF_BROKER: Final = {op: _followed(op, run) for op, run in joined(_tables("BROKER_OPS")).items()}
+_TABLE: Final[dict[str, Mechanism]] = joined([_OF_BROKER, _OF_CLIENTS])
 
 OPERATIONS: Final = frozenset(_TABLE)
 """What is modelled."""

@@ -139,7 +139,7 @@ class Txn(NamedTuple):
     settles in. ``sends``: what waits for the commit. ``settles``: (operation, partition, number, token).
     ``cancels``: (partition, message) of what is scheduled and to be cancelled.
     ``tainted``: the broker may refuse to commit it; ``doomed``: it has to; ``outlived``: a message that it
-    settles was delivered again. ``begun``: the instant of its begin (without a clock 0)."""
+    settles was delivered again, or dead-lettered. ``begun``: the instant of its begin (without a clock 0)."""
 
     name: str
     proc: str

@@ -102,7 +102,7 @@ def stores_in_service(state: State, txn: Txn) -> bool:
 
 @guard("RCV-6", "RCV-8")
 def settles_by_its_locks(state: State, txn: Txn) -> bool:
-    """Whether nothing that the transaction settles was delivered again meanwhile."""
+    """Whether nothing that the transaction settles was delivered again, or dead-lettered, meanwhile."""
     return not txn.outlived
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..actions import BROKEN_TXN, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
+from ..actions import BROKEN_TXN, BURY, INVALID, LOST, NOWHERE, OK, REFUSED, Action, Answer, Observed, failure
 from ..clauses import clause, point
 from ..edits import put, with_txn
 from ..messages import Delivery
@@ -287,15 +287,16 @@ def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def received(before: State, action: Action, answer: Answer, after: State) -> State:
-    """The state after a delivery: what was delivered again no open transaction settles."""
-    for txn in after.txns if answer.messages else ():
+    """The state after a delivery, or a move to the dead-letter queue: what was delivered again, or moved, no
+    open transaction settles."""
+    for txn in after.txns if answer.messages or action.op == BURY else ():
         if not txn.outlived and _is_outlived(before, after, txn):
             after = with_txn(after, txn.name, txn._replace(outlived=True))
     return after
 
 
 def _is_outlived(before: State, after: State, txn: Txn) -> bool:
-    """Whether a message that the transaction settles has another lock now, or was deleted."""
+    """Whether a message that the transaction settles has another lock now, or has left the queue."""
     for _, p, number, token in txn.settles:
         was, now = before.parts[p], after.parts[p]
         if now is not was and find_number(was, number) is not None:
@@ -346,8 +347,8 @@ IN_TRANSACTION: Final = {
 }
 """What joins a transaction."""
 
-AFTERWARDS: Final = dict.fromkeys(DELIVERIES, received)
-"""What deliveries mean to open transactions."""
+AFTERWARDS: Final = dict.fromkeys((*DELIVERIES, BURY), received)
+"""What deliveries, and moves to the dead-letter queue, mean to open transactions."""
 
 BROKER_OPS: Final = {"forget": forget, "number": number}
 """The broker's own moves on transactions."""
