@@ -117,18 +117,6 @@ MEETINGS: Final = (
         one_in=24,
     ),
     Theme(
-        "meetings-of-forwarded-duplicates",
-        rule="FWD-1",
-        weights=weighed(
-            "send 8, repeat 24, copies_in_a_batch 8, copies_scheduled 3, a_window 6, forwarded_together 2, "
-            "receive_copy 20, take_copy 6, settle_copy 8, look_at_copies 14, held_up 2, front_end 1, kill 2"
-        ),
-        settings={"duplicate_detection": True, "duplicate_window": 6 * SECOND},
-        choices={"forward_to": (("a",), ("a", "b"), ("a:1", "b"))},
-        needs="add_rule",
-        one_in=24,
-    ),
-    Theme(
         "meetings-of-forwarded-sessions",
         rule="FWD-1",
         weights=weighed(
@@ -163,4 +151,4 @@ MEETINGS: Final = (
 """The same few messages are scheduled, deferred, of short life, dead-lettered, sent twice and in
 transactions, in a queue without sessions and in one with them; and sent without an ID. Beside this other
 entities are created and deleted, and counts are read; and the queue has little room. Copies in subscriptions
-are dead-lettered, or forwarded, and so is what was sent twice, or belongs to a session."""
+are dead-lettered, or forwarded, and so is what belongs to a session."""

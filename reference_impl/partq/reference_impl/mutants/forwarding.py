@@ -49,9 +49,8 @@ def key_is_lost_where_nothing_is_partitioned(self: Relay, content: Content) -> s
 
 @defect("FWD-1", "key_of", profile="azure-standard")
 def key_of_a_copy_is_not_forwarded(self: Relay, content: Content) -> str | None:
-    """A message that a subscription forwards goes to any partition."""
-    copied = self.hops == 0 and self.queue.issuer is not self.queue
-    return None if copied else Relay.key_of(self, content)
+    """A message that a subscription forwards goes to any partition of each queue behind it."""
+    return Relay.key_of(self, content) if self.queue.issuer.copies is None else None
 
 
 @defect("TOPIC-1", "is_for", profile="azure-standard")

@@ -72,9 +72,14 @@ THEME: Final = Theme(
     weights=weighed(
         "send 24, batch 8, burst 4, receive_copy 22, take_copy 8, settle_copy 10, look_at_copies 12, "
         "each_copy 8, copy_outlasted 2, advance 6, front_end 1, kill 2, held_up 3, later 2, cancel 1, "
-        "mortal 3, forwarded_together 8, peek 2, receive 2"
+        "mortal 3, forwarded_together 8, peek 2, receive 2, repeat 6, "
+        "copies_in_a_batch 2, copies_scheduled 1, a_window 2"
     ),
-    choices={"forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde"))},
+    settings={"duplicate_window": 6 * SECOND},
+    choices={
+        "forward_to": (("a",), ("a:1", "b"), ("a", "b:1"), ("a", "b", "c", "d"), ("a", "b:1", *"cde")),
+        "duplicate_detection": (False, False, True),
+    },
     needs=TOPICS,
     one_in=12,
 )

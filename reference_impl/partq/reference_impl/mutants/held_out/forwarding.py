@@ -45,9 +45,8 @@ def said_to_have_expired(self: Relay) -> str:
 
 @defect("FWD-1", "key_of", profile="azure-standard")
 def copies_are_spread_by_their_ids(self: Relay, content: Content) -> str | None:
-    """A message that a subscription forwards goes to the partition of its ID."""
-    copied = self.queue.issuer is not self.queue and self.hops == 0
-    return content.id if copied else Relay.key_of(self, content)
+    """A message that a subscription forwards goes to the partition of its ID in each queue behind it."""
+    return Relay.key_of(self, content) if self.queue.issuer.copies is None else content.id
 
 
 @defect("TXN-5", "roll_back", profile="azure-standard")
