@@ -63,6 +63,9 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
     for record in records:
         if why := _not_followed(record):
             raise Ambiguous(why)
+    begun = [record.args["txn"] for record in records if record.op in _ENDS and OPS[record.op].opens]
+    if len({*begun}) < len(begun):
+        raise Ambiguous("in which of the transactions of one name a message was sent is not known")
     if isinstance(entity, Destination) and entity.hops > MOST_HOPS and any(map(_set_aside, records)):
         raise Ambiguous("whether the queue behind the fourth hop has those dead letters is not known")
     if not isinstance(entity, Destination):
