@@ -64,6 +64,19 @@ class Message:
         return next((value for key, value in self.properties if key == name), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Made(Message):
+    """A message that the broker made of another one, ``of``, by what asks it to: its name, and the change."""
+
+    of: Message | None = None
+    by: tuple[str, str] = ("", "")
+
+
+def sent_of(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Those that a client sent."""
+    return tuple(message for message in messages if not isinstance(message, Made))
+
+
 def _check_key(name: str, value: object) -> None:
     if type(value) is not str or not value:
         raise InvalidMessage(f"{name} must be non-empty text or absent: {value!r}")
@@ -78,6 +91,7 @@ _WHILE_SCHEDULED: Final = "~scheduled"
 _AGAIN: Final = "~again"
 _DEAD: Final = "~dead"
 _COPY: Final = "~copy"
+_MADE: Final = "~made "
 
 
 def as_scheduled(id: str) -> str:
@@ -100,9 +114,19 @@ def as_copy(id: str, nth: int) -> str:
     return id if nth == 1 else f"{id}{_COPY}{nth}"
 
 
+def as_made(name: str, nth: int) -> str:
+    """The name of the n-th message that the broker made of the one of this name, counted from 1."""
+    return f"{name}{_MADE}{nth}"
+
+
 def message_id(name: str) -> str:
     """The message ID that the message of this name bears."""
-    return as_active(name).partition(_COPY)[0]
+    return as_active(name).partition(_MADE)[0].partition(_COPY)[0]
+
+
+def is_made(name: str) -> bool:
+    """Whether the broker made the message of another one."""
+    return _MADE in name
 
 
 def is_copy(name: str) -> bool:

@@ -201,7 +201,11 @@ _MAYBE_PROC = {"proc": Arg(Kind.TEXT, bare=True)}
 _SETTINGS = {"settings": Arg(Kind.OBJECT)}
 _KIND = {"partitioned": Arg(Kind.FLAG, meaning="whether it is partitioned, as the answer shows it")}
 _RULE = {
-    "rule": Arg(Kind.OBJECT, required=True, meaning="its name and, of one that is added, its filter")
+    "rule": Arg(
+        Kind.OBJECT,
+        required=True,
+        meaning="its name and, of one that is added, its filter, and its action if it has one",
+    )
 } | ENTITY
 _HOW = {"how": Arg(Kind.TEXT)}
 _OF_TXN = OpSpec({"txn": Arg(Kind.TEXT, required=True)} | _TIMEOUT, switch="transactions")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .messages import Message
+from .messages import Message, sent_of
 from .profiles import Entity, Profile, requirements_of
 
 MEGABYTE: Final = 1 << 20
@@ -33,13 +33,14 @@ def least_of(message: Message) -> int:
 
 def most_of(messages: Sequence[Message]) -> int:
     """The bytes that may count of the messages of one send."""
+    messages = sent_of(messages)
     return (HEADERS if len(messages) > 1 else 0) + sum(map(_with_headers, messages))
 
 
 def exceeds(profile: Profile, entity: Entity, messages: Sequence[Message]) -> bool:
     """Whether the messages of one send are certainly too large: by their bodies alone."""
     limit = limit_of(profile, entity)
-    return limit is not None and sum(map(least_of, messages)) > limit
+    return limit is not None and sum(map(least_of, sent_of(messages))) > limit
 
 
 def may_be_over(profile: Profile, entity: Entity, messages: Sequence[Message]) -> bool:

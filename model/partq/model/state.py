@@ -223,8 +223,8 @@ class State(NamedTuple):
     messages that may be stored after their send, though that was refused or has its place in a transaction
     (remembered only with a requirement waived). ``sent``: what is remembered of accepted messages whether
     they are still there or not, where a mechanism asks for it. ``sessions``: sorted. ``session_states``:
-    (session, state) of those that have one, sorted. ``rules``: (name, filter) of a subscription's, sorted;
-    None: as its settings say. ``others``: the entities that were created beside this one, sorted.
+    (session, state) of those that have one, sorted. ``rules``: (name, filter, action) of a subscription's,
+    sorted; None: as its settings say. ``others``: the entities that were created beside this one, sorted.
     ``deleted``: the tokens of locks on what was deleted with its partition."""
 
     cfg: Config
@@ -243,7 +243,7 @@ class State(NamedTuple):
     sent: tuple[Sent, ...] = ()
     sessions: tuple[SessionLock, ...] = ()
     session_states: tuple[tuple[str, str], ...] = ()
-    rules: tuple[tuple[str, str], ...] | None = None
+    rules: tuple[tuple[str, str, str], ...] | None = None
     others: tuple[Other, ...] = ()
     deleted: tuple[str, ...] = ()
 

@@ -51,7 +51,7 @@ class Volatile(Protocol):
 class Core:
     """One queue, as its parts see it. ``locks``: every locked message by its lock's token. Of a topic, or of
     a queue that forwards (``relay``), ``subscriptions``: the queues beneath by name; they share its locks,
-    whose names its ``issuer`` gives, and have ``filters``, by their rules' names."""
+    whose names its ``issuer`` gives, and have ``filters``, and ``actions``, by their rules' names."""
 
     timetable: Timetable
     lifetimes: Lifetimes
@@ -79,6 +79,7 @@ class Core:
         self.relay: Relay | None = None
         self.issuer: Core = self
         self.filters: dict[str, str] = {}
+        self.actions: dict[str, str] = {}
         self._tokens = 0
         self._homes: dict[str, Partition] = {}
         self._waiting: dict[Task, None] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from .annotations import Annotations
 from .clock import HOP, Steps
 from .conditions import MARK, Conditions
 from .errors import Refused
@@ -18,7 +19,7 @@ DEFAULT: Final = "$Default"
 """The name of the rule that a subscription has at first."""
 
 
-class Copies(Conditions):
+class Copies(Conditions, Annotations):
     """The subscriptions of a topic by name, each a broker of its own with its filters."""
 
     def __init__(self, queues: Mapping[str, Any]) -> None:
@@ -28,7 +29,17 @@ class Copies(Conditions):
         """Store copies of messages that the topic accepted, in the partitions at that place."""
         for name, taken in self.shares(contents):
             queue = self.queues[name]
-            queue.accept(queue.partitions[place], taken, since)
+            copies = [copy for content in taken for copy in self.copies_of(name, content)]
+            queue.accept(queue.partitions[place], copies, since)
+
+    def copies_of(self, name: str, content: Content) -> Sequence[Content]:
+        """The copies that the subscription gets of a message that it gets: one for its rules without actions,
+        if one of them matches, and one for each with an action."""
+        queue = self.queues[name]
+        fit = [rule for rule, text in queue.filters.items() if self.matches(text, content)]
+        acting = [rule for rule in fit if rule in queue.actions]
+        made = [self.annotated(content, rule, queue.actions[rule]) for rule in acting]
+        return made if made and len(acting) == len(fit) else [content, *made]
 
     def shares(self, contents: Sequence[Content]) -> Iterator[tuple[str, Sequence[Content]]]:
         """Of which messages each subscription gets copies."""
@@ -73,6 +84,7 @@ class Ruling:
         if rule["name"] in self.broker.filters:
             raise Refused("invalid_operation", "there is a rule of that name")
         self.broker.issuer.copies.check(rule["filter"])
+        self.broker.issuer.copies.check_action(rule.get("action", ""))
         yield HOP
         self.put_rule(rule)
         yield HOP
@@ -90,10 +102,13 @@ class Ruling:
     def put_rule(self, rule: Mapping[str, str]) -> None:
         """Let it be one of the rules."""
         self.broker.filters[rule["name"]] = rule["filter"]
+        if rule.get("action"):
+            self.broker.actions[rule["name"]] = rule["action"]
 
     def drop_rule(self, rule: Mapping[str, str]) -> None:
         """Let it be none."""
         self.broker.filters.pop(rule["name"], None)
+        self.broker.actions.pop(rule["name"], None)
 
     def admit_change(self, txn: str | None) -> None:
         """Raises `Refused` where rules cannot be changed now."""

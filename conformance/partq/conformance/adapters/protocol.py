@@ -206,9 +206,9 @@ class Client:
         raise Rejected("unsupported")
 
     def add_rule(self, rule: Mapping[str, Any], *, txn: str | None = None, entity: str | None = None) -> None:
-        """Add the rule of that ``name`` and ``filter`` (`Entity.subscriptions`) to the subscription
-        ``entity``. With this method a broker has topics: `Broker.open` makes one where the settings have
-        ``subscriptions``, each with its rule by the name ``$Default``."""
+        """Add the rule of that ``name`` and ``filter`` (`Entity.subscriptions`), and its ``action`` if it has
+        one, to the subscription ``entity``. With this method a broker has topics: `Broker.open` makes one
+        where the settings have ``subscriptions``, each with its rule by the name ``$Default``."""
         raise Rejected("unsupported")
 
     def remove_rule(

@@ -53,6 +53,9 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 _RETURNS: Final = frozenset(BY_ASSIGNMENTS) - {"REB-8"}
 """The rules of which screens know nothing where a flow came back to what it had."""
 
+OF_RULES: Final = frozenset({"TOPIC-1", "TOPIC-2", "TXN-6"})
+"""The rules that are counted where a subscription may get several copies of one message."""
+
 DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8", "FWD-2"})
 """The rules that screens follow in a dead-letter queue, or count there."""
 
@@ -68,6 +71,9 @@ def left_open(facts: Facts, report: Report) -> Report:
             touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
             said.update(*touched)
             report = _without(report, said, dict.fromkeys(sorted(said), POLLED))
+    if any(record.args.get("rule", {}).get("action") for record in facts.records):
+        counted = report.exercised.items()
+        return Report({id: count for id, count in counted if id in OF_RULES})  # several of one ID
     if is_dead_letters(facts.name):
         report = _without(report, _spoken_of(report) - DEAD_LETTERS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id in DEAD_LETTERS}

@@ -35,11 +35,14 @@ def gone_under_its_lock(state: State, place: Place, reach: int) -> Iterator[Stat
 
 @beyond(change, "TOPIC-2", where=is_subscription)
 def unchanged(state: State, action: Action, seen: Observed | None) -> Steps:
-    """A change is refused, with effect or without, has no effect, or removes the other rules."""
+    """A change is refused, with effect or without, has no effect, or removes the other rules; or a rule is
+    added without its action."""
     yield failure(frozenset(ERRORS)), state
     yield from _done_all_the_same(state, action)
     yield OK, state
     yield OK, changed(state._replace(rules=()), action, ())
+    if len(bare := tuple(pair for pair in action.rule if pair[0] != "action")) < len(action.rule):
+        yield OK, changed(state, action._replace(rule=bare), ())
 
 
 @beyond(in_transaction, "TXN-6", where=is_subscription, broken=True)

@@ -14,12 +14,15 @@ from ..actions import OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..filters import SQL, TRUE, parsed
-from ..messages import Delivery, Message, message_id
+from ..messages import Delivery, Made, Message, message_id
 from ..operations import ERRORS
 from ..profiles import DEFAULT_RULE, PROPERTY
 from ..sequencing.entering import Kept, screens
 from ..sequencing.norm import burn
 from ..state import State, Steps
+
+Rule = tuple[str, str, str]
+"""Name, filter, and action; empty: it has none."""
 
 Verdicts = frozenset[bool]
 """Whether a message has to be copied (true), must not be (false), or either."""
@@ -53,29 +56,34 @@ def _copied(
         yield state, tuple(index for index, stored in enumerate(verdicts) if stored)
         return
     found = takes(state, action.messages[n])
-    if False in found and hints[n] is None:  # first: a copy would most likely be shown
-        yield from _copied(burn(state, places[n], "", 1), action, places, hints, (*verdicts, False))
+    if False in found and hints[n] is None:  # more likely where both are allowed
+        number = burn(state, places[n], "", 0 if isinstance(action.messages[n], Made) else 1)
+        yield from _copied(number, action, places, hints, (*verdicts, False))
     if True in found:
         yield from _copied(state, action, places, hints, (*verdicts, True))
 
 
 @point("TOPIC-1")
 def takes(state: State, message: Message) -> Verdicts:
-    """Whether the subscription's rule matches the message."""
-    found = [matches(rule, message) for _, rule in rules_of(state)]
+    """Whether the subscription gets a copy: one for all of its rules without an action that match, and one
+    for each that has an action, which is made by it."""
+    original, by = (message.of, message.by) if isinstance(message, Made) else (message, None)
+    assert original is not None
+    rules = (rule for name, rule, action in rules_of(state) if by == ((name, action) if action else None))
+    found = [matches(rule, original) for rule in rules]
     if any(False not in one for one in found):
         return frozenset({True})
     return frozenset({False}).union(*found)
 
 
-def rules_of(state: State) -> tuple[tuple[str, str], ...]:
-    """The subscription's rules: a message that one of them matches is copied once."""
+def rules_of(state: State) -> tuple[Rule, ...]:
+    """The subscription's rules."""
     own = state.cfg.entity.subscriptions
-    return ((DEFAULT_RULE, own[0][1]),) if state.rules is None else state.rules
+    return ((DEFAULT_RULE, own[0][1], ""),) if state.rules is None else state.rules
 
 
 def matches(rule: str, message: Message) -> Verdicts:
-    """Whether the rule matches the message."""
+    """Whether the filter of a rule does."""
     if rule.startswith(SQL):
         return frozenset(truth == TRUE for truth in parsed(rule).test(message))
     name, asks, value = rule.partition("=")
@@ -120,15 +128,15 @@ def change(state: State, action: Action, seen: Observed | None) -> Steps:
 def changed(state: State, action: Action, meant: Sequence[str]) -> State:
     """The state after the change, which replaces or removes the rules ``meant``."""
     told = dict(action.rule)
-    rules = {name: rule for name, rule in rules_of(state) if name not in meant}
+    rules = {rule[0]: rule for rule in rules_of(state) if rule[0] not in meant}
     if action.op == ADDS:
-        rules[told["name"]] = told["filter"]
-    return state._replace(rules=tuple(sorted(rules.items())))
+        rules[told["name"]] = told["name"], told["filter"], told.get("action", "")
+    return state._replace(rules=tuple(sorted(rules.values())))
 
 
 def meant_by(state: State, action: Action) -> Iterable[tuple[str, ...]]:
     """Which of the subscription's rules may have the name. Whether case matters no source settles."""
-    told, names = dict(action.rule)["name"], [name for name, _ in rules_of(state)]
+    told, names = dict(action.rule)["name"], [rule[0] for rule in rules_of(state)]
     alike = tuple(name for name in names if name.casefold() == told.casefold())
     return dict.fromkeys((tuple(name for name in alike if name == told), alike))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..actions import FULL, INVALID, Action
 from ..clauses import clause, guard
+from ..messages import is_made, sent_of
 from ..state import State, Txn, transaction
 from .commits import rolled_back
 
@@ -35,7 +36,8 @@ def is_overdue(state: State, action: Action) -> bool:
 @guard("TXN-9")
 def has_room(state: State, txn: Txn, action: Action) -> bool:
     """Whether the transaction may send these messages, too."""
-    return len(txn.sends) + len(action.messages) <= state.cfg.entity.max_transaction_messages
+    before = sum(not is_made(send.id) for send in txn.sends)
+    return before + len(sent_of(action.messages)) <= state.cfg.entity.max_transaction_messages
 
 
 @clause("TXN-9")

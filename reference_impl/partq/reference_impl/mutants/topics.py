@@ -1,18 +1,19 @@
-"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1), and in changing their rules
-(TOPIC-2, TXN-6)."""
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1), in what actions make of a copy
+(RCV-1), and in changing rules (TOPIC-2, TXN-6)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..annotations import Statement
 from ..clock import HOP, Steps
 from ..conditions import Truth
 from ..errors import Refused
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..settling import Settlement
-from ..store import Content, Stored
+from ..store import Content, Letter, Stored
 from ..topics import Copies
 from .families import changed, noted
 from .forms import Frame, amid, answering, before, then
@@ -90,6 +91,53 @@ def commit_reaches_the_first(self: FrontEnd) -> Frame:
     return changed(self.broker.copies, **({} if self.broker.copies is None else {"queues": queues}))
 
 
+@defect("TOPIC-1", "copies_of", answering, profile="azure-standard")
+def actions_share_a_copy(self: Copies, content: Content, copies: Sequence[Content]) -> Sequence[Content]:
+    """Of several rules with an action that match only the first one makes a copy."""
+    return [content, *made_of(content, copies)[:1]] if content in copies else copies[:1]
+
+
+@defect("TOPIC-1", "copies_of", answering)
+def an_action_makes_the_only_copies(
+    self: Copies, content: Content, copies: Sequence[Content]
+) -> Sequence[Content]:
+    """Where a rule with an action matches, those without one make no copy."""
+    return made_of(content, copies) or copies
+
+
+@defect("TOPIC-1", "copies_of", answering, profile="azure-standard")
+def actions_leave_a_copy(self: Copies, content: Content, copies: Sequence[Content]) -> Sequence[Content]:
+    """A rule with an action makes an unchanged copy, too."""
+    return [content, *made_of(content, copies)]
+
+
+def made_of(content: Content, copies: Sequence[Content]) -> list[Content]:
+    """The copies that actions made of the message."""
+    return [copy for copy in copies if copy is not content]
+
+
+@defect("RCV-1", "changed", profile="azure-standard")
+def actions_stop_early(
+    self: Copies, properties: tuple[tuple[str, str], ...], asked: Sequence[Statement]
+) -> tuple[tuple[str, str], ...]:
+    """Of an action only the first statement is carried out."""
+    return Copies.changed(self, properties, asked[:1])
+
+
+@defect("RCV-1", "copies_of", answering)
+def actions_add_up(self: Copies, name: str, content: Content, copies: Sequence[Content]) -> Sequence[Content]:
+    """What a rule's action sets is in the copies of the rules after it, too."""
+    found, added = list[Content](), dict[str, str]()
+    for copy in copies:
+        if copy is not content:
+            own = dict(copy.properties)
+            copy = Letter.of(copy)
+            copy.properties = tuple({**added, **own}.items())
+            added |= {name: value for name, value in own.items() if name not in dict(content.properties)}
+        found.append(copy)
+    return found
+
+
 @defect("TOPIC-1", "negation", profile="azure-standard")
 def not_unknown_is_true(self: Copies, truth: Truth) -> Truth:
     """The negation of what is unknown of a message is true."""
@@ -129,6 +177,12 @@ def added_rule_is_ignored(self: FrontEnd) -> None:
 @defect("TOPIC-2", "drop_rule")
 def removed_rule_stays(self: FrontEnd) -> None:
     """A rule that is removed matches on."""
+
+
+@defect("TOPIC-2", "put_rule", then)
+def added_action_is_lost(self: FrontEnd, rule: Mapping[str, str]) -> None:
+    """A rule that is added has no action."""
+    self.broker.actions.pop(rule["name"], None)
 
 
 @defect("TOPIC-2", "put_rule", before)

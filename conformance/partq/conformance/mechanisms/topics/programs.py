@@ -6,6 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from partq.conformance.mechanisms.topics.changing import (
+    ADDS,
+    REMOVES,
+    annotated,
+    coloured,
+    look,
+    ruled,
+    ruled_together,
+    some_outlet,
+)
 from partq.conformance.workload import phrases
 from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
@@ -13,13 +23,8 @@ from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.filters import SQL
-from partq.model.messages import Message
 from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
-
-_ADDS: Final = TOPICS
-_REMOVES: Final = "remove_rule"
 
 _RULES: Final = (
     (("all", "true"), ("none", "false")),
@@ -38,30 +43,6 @@ _RULES: Final = (
 )
 """Subscriptions of a topic, each with its rule."""
 
-_COLOURS: Final = (
-    (("colour", "Red"),),
-    (("colour", "Red"), ("size", "")),
-    (("colour", "blue"),),
-    (("COLOUR", "green"), ("share", "50%")),
-    (("share", "500"),),
-    (("colour", "red"), ("share", "5")),
-)
-"""User properties for which filters ask."""
-
-
-def _coloured(draft: Draft) -> None:
-    """A message with such properties."""
-    draft.send(draft.client(), _message(draft, draft.some_key()))
-
-
-def _message(draft: Draft, key: str | None) -> Message:
-    return replace(draft.message(key), properties=_COLOURS[draft.source.below(len(_COLOURS))])
-
-
-def _outlet(draft: Draft) -> str:
-    outlets = draft.entity.outlets or (SUBSCRIPTION + "all",)
-    return outlets[draft.source.below(len(outlets))]
-
 
 def _receive(draft: Draft, client: str, outlet: str, **args: Any) -> None:
     draft.add(client, "receive", entity=outlet, max=1 + draft.source.below(3), timeout=SECOND, **args)
@@ -74,28 +55,23 @@ def _settle(draft: Draft, client: str, outlet: str) -> None:
 
 def _from_one(draft: Draft) -> None:
     """Received from a subscription, and mostly settled."""
-    client, outlet = draft.client(), _outlet(draft)
+    client, outlet = draft.client(), some_outlet(draft)
     _receive(draft, client, outlet)
     if draft.source.below(4):
         _settle(draft, client, outlet)
 
 
 def _take(draft: Draft) -> None:
-    _receive(draft, draft.client(), _outlet(draft), mode="receive_and_delete")
+    _receive(draft, draft.client(), some_outlet(draft), mode="receive_and_delete")
 
 
 def _later(draft: Draft) -> None:
     """What a client holds of a subscription is settled, or renewed."""
-    client, outlet = draft.client(), _outlet(draft)
+    client, outlet = draft.client(), some_outlet(draft)
     if draft.chance(4):
         draft.add(client, "renew_lock", entity=outlet, pick=[0])
     else:
         _settle(draft, client, outlet)
-
-
-def _look(draft: Draft) -> None:
-    start = "start" if draft.chance(2) else "cursor"
-    draft.add(draft.client(), "peek", entity=_outlet(draft), max=8, **{"from": start})
 
 
 def _each(draft: Draft) -> None:
@@ -112,7 +88,7 @@ def _each(draft: Draft) -> None:
 
 def _outlasted(draft: Draft) -> None:
     """The lock on a copy runs out, while another copy is settled."""
-    first, second = _outlet(draft), _outlet(draft)
+    first, second = some_outlet(draft), some_outlet(draft)
     client = draft.client()
     _receive(draft, client, first)
     draft.wait(draft.entity.lock_duration // (1 + draft.source.below(2)) + SECOND)
@@ -123,7 +99,7 @@ def _outlasted(draft: Draft) -> None:
 
 def _set_aside(draft: Draft) -> None:
     """A copy is dead-lettered, and mostly taken from the dead-letter queue of its subscription."""
-    client, outlet = draft.client(), _outlet(draft)
+    client, outlet = draft.client(), some_outlet(draft)
     _receive(draft, client, outlet)
     draft.add(client, DEAD_LETTER, entity=outlet, pick=[0])
     if draft.source.below(3):
@@ -131,65 +107,15 @@ def _set_aside(draft: Draft) -> None:
         _receive(draft, draft.client(), outlet + DEAD_LETTERS, **mode)
 
 
-_FILTERS: Final = (
-    *("true", "true", "false", "session_id=k1", "partition_key=k2", "partition_key=k1"),
-    *("prop.colour=Red", "sql:NOT colour LIKE '%e%'", "sql:sys.SessionId IN ('k1') OR colour = 'Red'"),
-)
-
-
-def _rule(draft: Draft, add: bool) -> dict[str, str]:
-    name = ("red", "blue", DEFAULT_RULE)[draft.source.below(3)]
-    if not add:
-        return {"name": name}
-    return {"name": name, "filter": _FILTERS[draft.source.below(len(_FILTERS))]}
-
-
-def _change(draft: Draft, client: str, **more: Any) -> None:
-    add = bool(draft.source.below(3))
-    draft.add(client, _ADDS if add else _REMOVES, entity=_outlet(draft), rule=_rule(draft, add), **more)
-
-
-def _sent_together(draft: Draft) -> None:
-    """Messages of one key are sent in a transaction."""
-    client, key = draft.client(), draft.key()
-    draft.add(client, "begin")
-    for _ in range(1 + draft.source.below(2)):
-        draft.send(client, _message(draft, key), txn=True)
-    if draft.chance(3):
-        _look(draft)
-    draft.add(client, "rollback" if draft.chance(4) else "commit")
-    _look(draft)
-
-
-def _ruled(draft: Draft) -> None:
-    """A rule is added or removed, and something is sent. Where there are SQL filters, they stay, and messages
-    are sent in a transaction: with both it is not known which rules count."""
-    if any(rule.startswith(SQL) for _, rule in draft.entity.subscriptions):
-        _sent_together(draft)
-        return
-    _change(draft, draft.client())
-    _coloured(draft)
-    if draft.chance(2):
-        _look(draft)
-
-
-def _ruled_together(draft: Draft) -> None:
-    """The same inside a transaction."""
-    client = draft.client()
-    draft.add(client, "begin")
-    _change(draft, client, txn=True)
-    draft.add(client, "commit" if draft.chance(2) else "rollback")
-    phrases.send(draft)
-
-
 PHRASES: Final[Phrases] = {
-    "send_coloured": _coloured,
-    "ruled": _ruled,
-    "ruled_together": _ruled_together,
+    "send_coloured": coloured,
+    "ruled": ruled,
+    "ruled_together": ruled_together,
+    "annotated": annotated,
     "receive_copy": _from_one,
     "take_copy": _take,
     "settle_copy": _later,
-    "look_at_copies": _look,
+    "look_at_copies": look,
     "each_copy": _each,
     "copy_outlasted": _outlasted,
     "copy_set_aside": _set_aside,
@@ -201,7 +127,7 @@ THEME: Final = Theme(
     weights=weighed(
         "send 14, send_coloured 14, batch 6, receive_copy 22, take_copy 6, settle_copy 10, "
         "look_at_copies 10, each_copy 8, copy_outlasted 3, "
-        "ruled 8, ruled_together 3, advance 3, front_end 1, kill 1, mortal 1"
+        "ruled 8, ruled_together 3, annotated 2, advance 3, front_end 1, kill 1, mortal 1"
     ),
     choices={"subscriptions": _RULES},
     needs=TOPICS,
@@ -341,12 +267,12 @@ def _worn_out() -> Steps:
     yield _of("right" + DEAD_LETTERS, do.peek("c2"))
 
 
-def _add(name: str, rule: str, proc: str = "c1", **more: Any) -> Step:
-    return _of("a", Step(proc, _ADDS, {"rule": {"name": name, "filter": rule}, **more}))
+def _add(name: str, rule: str, proc: str = "c1", **action: str) -> Step:
+    return _of("a", Step(proc, ADDS, {"rule": {"name": name, "filter": rule, **action}}))
 
 
 def _remove(name: str, proc: str = "c1", **more: Any) -> Step:
-    return _of("a", Step(proc, _REMOVES, {"rule": {"name": name}, **more}))
+    return _of("a", Step(proc, REMOVES, {"rule": {"name": name}, **more}))
 
 
 @CASES.case("topic-rules-change", PARTITIONED, "TOPIC-2", subscriptions=(("a", "false"), ("b", "true")))
@@ -364,6 +290,34 @@ def _changed() -> Steps:
     yield do.send("c1", message("m6", "k"))
     yield _remove("keyed")
     yield do.send("c1", message("m7", "k"))
+    for name in ("a", "b"):
+        yield from (_of(name, do.take("c2", 7)) for _ in range(3))
+        yield _of(name, do.peek("c2", start="start"))
+
+
+def _painted(id: str, **properties: str) -> Step:
+    return do.send("c1", replace(message(id, "k"), properties=tuple(properties.items())))
+
+
+@CASES.case("topic-actions", PARTITIONED, "TOPIC-1", subscriptions=(("a", "false"), ("b", "true")))
+def _by_actions() -> Steps:
+    """Each rule with an action that matches makes a copy of its own, in which it changes user properties.
+    Of the others all that match make one copy together."""
+    yield _add("blue", "prop.colour=blue")
+    yield _add("sets", "prop.size=small", action="SET size = 'large'; SET user.seen = 'yes'")
+    yield _add("removes", "prop.shape=round", action="REMOVE shape")
+    yield _painted("m1", colour="blue")
+    yield _painted("m2", size="small")
+    yield _painted("m3", shape="round", colour="red")
+    yield _painted("m4", size="small", colour="blue", shape="round")
+    yield _painted("m5", colour="red")
+    yield _of("a", do.peek("c2"))
+    yield _of("a", do.receive("c2", 6))
+    yield _of("a", do.complete("c2", 0))
+    yield _of("a", do.abandon("c2", 1))
+    yield _remove("sets")
+    yield _remove("blue")
+    yield _painted("m6", size="small", colour="blue", shape="round")
     for name in ("a", "b"):
         yield from (_of(name, do.take("c2", 7)) for _ in range(3))
         yield _of(name, do.peek("c2", start="start"))

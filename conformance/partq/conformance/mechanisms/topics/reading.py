@@ -12,6 +12,7 @@ from typing import Final
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import whole_of
+from partq.conformance.mechanisms.topics.copies import copies_apart
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
@@ -19,12 +20,14 @@ from partq.conformance.screens.protocol import Exercise, where
 from partq.model.filters import SQL, parsed
 from partq.model.operations import OPS, TOPICS, Outcome
 from partq.model.profiles import Entity, requirements_of, rule_problem
+from partq.model.topics import changes
 
 _FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
 
 
 def _followed(entity: Entity, records: Records, skew: int) -> Records:
-    """The records. Raises `Ambiguous` for what is not followed."""
+    """The records, with names of their own for the copies of one message. Raises `Ambiguous` for what is not
+    followed."""
     if doubts := next(filter(None, (_doubts(rule) for _, rule in entity.subscriptions)), None):
         raise Ambiguous(doubts)
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
@@ -36,7 +39,7 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         tokens = {*record.lock_tokens}
         if tokens & given and not tokens <= given:
             raise Ambiguous("a settlement names locks of several entities")
-    return records
+    return copies_apart(records)
 
 
 def _changed_within(records: Records) -> bool:
@@ -64,13 +67,25 @@ def _not_followed(record: Record) -> str | None:
 def _unknown_rule(record: Record) -> str | None:
     """Why it is not known what a change of rules asks for, if so."""
     rule, wanted = record.args["rule"], {"name", "filter"} if record.op == TOPICS else {"name"}
-    if rule.keys() != wanted or not all(isinstance(value, str) for value in rule.values()):
-        return "a rule is added by its name and its filter, and removed by its name"
+    asked = rule.keys() - {"action"} if record.op == TOPICS else rule.keys()
+    if asked != wanted or not all(isinstance(value, str) for value in rule.values()):
+        return "a rule is added by its name, its filter, and its action, if any, and removed by its name"
     if record.op != TOPICS:
         return None
     if why := rule_problem(rule["filter"]):
         return f"a filter is not modelled: one that {why}"
-    return _doubts(rule["filter"])
+    return _doubts(rule["filter"]) or _unknown_action(rule.get("action", ""))
+
+
+def _unknown_action(action: str) -> str | None:
+    """Why it is not known what an action asks for, if so."""
+    try:
+        changes.parsed(action) if action else None
+    except changes.InvalidAction as why:
+        return f"an action is not modelled: one that {why}"
+    except changes.Unsettled as why:
+        return str(why)
+    return None
 
 
 def _doubts(rule: str) -> str | None:

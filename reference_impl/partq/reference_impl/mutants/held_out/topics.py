@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...annotations import Statement
 from ...clock import Steps
 from ...frontend import FrontEnd
 from ...network import Connection
@@ -27,6 +28,14 @@ class LongQueuesMissCopies(Copies):
 def every_rule_but_false_matches(self: Copies, rule: str) -> bool:
     """A rule that asks for a property matches every message."""
     return rule != "false"
+
+
+@defect("RCV-1", "changed", profile="azure-premium")
+def removed_properties_are_emptied(
+    self: Copies, properties: tuple[tuple[str, str], ...], asked: Sequence[Statement]
+) -> tuple[tuple[str, str], ...]:
+    """A property that an action removes is left without a value."""
+    return Copies.changed(self, properties, [(name, value or "") for name, value in asked])
 
 
 @defect("TOPIC-2", "drop_rule", before, profile="azure-standard")
