@@ -91,6 +91,14 @@ def _model(*messages: str, **more: Any) -> Scope:
 
 
 _HOLD: Final = ("receive", "complete", "abandon", "expire")
+_IN_TXN: Final = ("receive", "complete", "expire", "stale", "transactions")
+
+_WHEN_IT_ENDED: Final = (
+    "that a lock ended, or a transaction was rolled back, the model decides by a move of its own"
+)
+_WHAT_A_FAULT_DID: Final = (
+    "what a fault did to a lock the model decides by a move of its own, the specification when it shows"
+)
 
 PAIRS: Final[Mapping[str, Pair]] = {
     pair.name: pair
@@ -146,8 +154,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
                 "a", "-", clients=1, operations=("receive", "complete", "expire", "stale", "partition faults")
             ),
             Grade.TRACES,
-            "what a fault did to a lock the model decides by a move of its own, the specification "
-            "when it shows",
+            _WHAT_A_FAULT_DID,
             silent=("expire .*",),
             smallest={"keys": ("a",)},
         ),
@@ -155,11 +162,9 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "transactions",
             "A transaction of two keys sends and settles, commits or is rolled back.",
             SpecScope(_AZURE, ("a", "b"), ("transaction", "stale"), clients=1, max_tries=1),
-            _model(
-                "a", "b", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")
-            ),
+            _model("a", "b", clients=1, operations=_IN_TXN),
             Grade.TRACES,
-            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            _WHEN_IT_ENDED,
             silent=("expire .*",),
             smallest={"keys": ("a",)},
         ),
@@ -167,14 +172,9 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "transactions and locks that end",
             "A transaction settles a message that is delivered a second time, in it or meanwhile.",
             SpecScope(_AZURE, ("a",), ("transaction", "stale"), partitions=1, clients=1),
-            _model(
-                "a",
-                partitions=1,
-                clients=1,
-                operations=("receive", "complete", "expire", "stale", "transactions"),
-            ),
+            _model("a", partitions=1, clients=1, operations=_IN_TXN),
             Grade.TRACES,
-            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            _WHEN_IT_ENDED,
             silent=("expire .*",),
         ),
         Pair(
@@ -183,14 +183,9 @@ PAIRS: Final[Mapping[str, Pair]] = {
             SpecScope(
                 _AZURE, ("a",), ("transaction", "stale", "outage"), partitions=1, clients=1, max_tries=1
             ),
-            _model(
-                "a",
-                partitions=1,
-                clients=1,
-                operations=("receive", "complete", "expire", "stale", "transactions", "partition faults"),
-            ),
+            _model("a", partitions=1, clients=1, operations=(*_IN_TXN, "partition faults")),
             Grade.TRACES,
-            "that a lock ended, or a transaction was rolled back, the model decides by a move of its own",
+            _WHEN_IT_ENDED,
             silent=("expire .*",),
         ),
         Pair(
@@ -207,7 +202,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "keyless in a transaction",
             "A message without a key is refused in a transaction, or let pass until the commit.",
             SpecScope(_AZURE, ("-",), ("transaction", "stale"), clients=1, max_tries=1),
-            _model("-", clients=1, operations=("receive", "complete", "expire", "stale", "transactions")),
+            _model("-", clients=1, operations=_IN_TXN),
             Grade.TRACES,
             "the model keeps nothing of what was let pass",
             silent=("expire .*",),
@@ -226,11 +221,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
                 max_tries=0,
             ),
             _model(
-                "a",
-                partitions=1,
-                clients=1,
-                operations=("peek", "transactions"),
-                freedoms=("lag", "early"),
+                "a", partitions=1, clients=1, operations=("peek", "transactions"), freedoms=("lag", "early")
             ),
             Grade.TRACES,
             "a refused send in a transaction that may be over the model has roll it back later, too",
@@ -255,8 +246,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             SpecScope(_AZURE, ("a",), ("kill", "stale", "abandon"), clients=1, max_tries=1),
             _model("a", clients=1, operations=(*_HOLD, "stale", "broker faults")),
             Grade.TRACES,
-            "what a fault did to a lock the model decides by a move of its own, the specification "
-            "when it shows",
+            _WHAT_A_FAULT_DID,
             silent=("expire .*",),
         ),
         Pair(
