@@ -152,7 +152,8 @@ class Client:
     ) -> Session:
         """Lock this session, or (None) the next that has messages and is not locked. Raises
         ``Rejected("session_locked")`` for one that is, and, where there is no next one, within the
-        ``timeout``, ``Rejected("timeout")``."""
+        ``timeout``, ``Rejected("timeout")``. ``entity``, here and below: where its messages come to, as of a
+        receive."""
         raise Rejected("unsupported")
 
     def receive_session(
