@@ -605,6 +605,16 @@ def ignore_case(world: World) -> Steps[bool]:
     return bool([*partition.store.live()])
 
 
+@scene(partitions=2, subscriptions=(("a", "true"),))
+def fail_apart(world: World) -> Steps[bool]:
+    yield from world.broker.faults.partition_down(1)
+    up = [partition.up for partition in world.broker.subscriptions["a"].partitions]
+    yield from world.broker.faults.partition_up(1)
+    assert sorted(up) == [False, True]
+    assert all(partition.up for partition in world.broker.subscriptions["a"].partitions)
+    return up[1]
+
+
 # Forwarding.
 
 

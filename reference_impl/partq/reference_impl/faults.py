@@ -6,6 +6,7 @@ Locks, caches, cursors, flows and open transactions are volatile (some brokers k
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from .clock import HOP, Steps
@@ -58,10 +59,16 @@ class Faults:
         self.broker.ring()
 
     def beneath(self, partition: Partition) -> Iterator[tuple[Faults, Partition]]:
-        """Of each subscription its faults, and its partition at that place. Queues of a chain fail apart."""
-        place, copies = self.broker.partitions.index(partition), self.broker.copies
+        """Of each subscription its faults, and the partition that fails with this one. Queues of a chain fail
+        apart."""
+        place, copies = self.broker.partitions.index(partition) - self.shift, self.broker.copies
         for queue in copies.queues.values() if copies is not None else ():
             yield queue.faults, queue.partitions[place]
+
+    @cached_property
+    def shift(self) -> int:
+        """How far from its place in the topic the partition of a subscription is that fails with it."""
+        return int(taken(self.broker.free.fail_apart, self.broker.clock.random))
 
     def set_up(self, partition: Partition, up: bool) -> None:
         """Let a partition serve or not, its dead letters with it."""

@@ -164,6 +164,10 @@ class Freedoms:
     ignore_case: float = later(0.5)
     """TOPIC-1: SQL filters compare texts without their case. Drawn once for a topic."""
 
+    fail_apart: float = later(0.5)
+    """ROUTE-7: with a partition of a topic another one of its subscriptions is down. Drawn once for a topic.
+    (Else: the one at that place.)"""
+
     # Forwarding.
 
     forward_late: float = later(0.5)

@@ -62,7 +62,7 @@ def names_of(records: Iterable[Record], partitioned: bool) -> tuple[int, ...]:
         return ()
     names: dict[int, None] = {}
     for record in records:
-        if record.is_env and "partition" in record.args:
+        if record.is_env and record.args.get("partition") is not None:
             names[record.args["partition"]] = None
         for shown in record.messages:
             name = name_of(shown)

@@ -315,7 +315,8 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
 
 def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
     """What a partition answers comes before its outage or after it; what it refuses, in between."""
-    faults = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in OUTAGES]
+    outages = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in OUTAGES]
+    faults = [(n, effect) for n, effect in outages if effect.action.partition is not None]
     for f, fault in faults:
         begins, name = fault.action.op == DOWN, fault.action.partition
         for n, effect in enumerate(effects):

@@ -72,7 +72,7 @@ def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) 
             mine = effect.action.txn is None or effect.action.txn in txns
             part = _PARTS.get(effect.action.op, _other)(effect, ids, held) if mine else None
         # Outages of other partitions let the broker do nothing that it may not do as busy while all are up.
-        elsewhere = effect.action.op in OUTAGES and names and effect.action.partition not in names
+        elsewhere = effect.action.op in OUTAGES and names and effect.action.partition not in {*names, None}
         if part is not None and not elsewhere:
             kept.append(part._replace(waiting=()) if part.waiting else part)
     return tuple(kept)

@@ -17,7 +17,7 @@ from partq.conformance.facts.flow_timeline import GRACE
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.history.entities import is_dead_letters
+from partq.conformance.history.entities import is_dead_letters, whole_of
 from partq.conformance.screens.protocol import Report
 from partq.conformance.verdict import Finding
 from partq.model.operations import SETTLEMENTS
@@ -54,7 +54,7 @@ _RETURNS: Final = frozenset(BY_ASSIGNMENTS) - {"REB-8"}
 """The rules of which screens know nothing where a flow came back to what it had."""
 
 OF_RULES: Final = frozenset({"TOPIC-1", "TOPIC-2", "TXN-6"})
-"""The rules that are counted where a subscription may get several copies of one message."""
+"""The rules that are counted in a subscription that is followed no further."""
 
 DEAD_LETTERS: Final = frozenset({"RCV-1", "RCV-8", "FWD-2"})
 """The rules that screens follow in a dead-letter queue, or count there."""
@@ -71,9 +71,8 @@ def left_open(facts: Facts, report: Report) -> Report:
             touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
             said.update(*touched)
             report = _without(report, said, dict.fromkeys(sorted(said), POLLED))
-    if any(record.args.get("rule", {}).get("action") for record in facts.records):
-        counted = report.exercised.items()
-        return Report({id: count for id, count in counted if id in OF_RULES})  # several of one ID
+    if _is_not_followed(facts):
+        return Report({id: count for id, count in report.exercised.items() if id in OF_RULES})
     if is_dead_letters(facts.name):
         report = _without(report, _spoken_of(report) - DEAD_LETTERS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id in DEAD_LETTERS}
@@ -91,6 +90,12 @@ def left_open(facts: Facts, report: Report) -> Report:
         seeming = {one.requirement: one for one in report.findings if one.requirement in causes}
         report = _without(report, causes.keys(), {id: _seems(one, causes[id]) for id, one in seeming.items()})
     return report
+
+
+def _is_not_followed(facts: Facts) -> bool:
+    """Whether several messages may have one ID, or it is not known which partitions were down."""
+    copied = any(record.args.get("rule", {}).get("action") for record in facts.records)
+    return copied or bool(facts.entity.subscriptions and facts.down and whole_of(facts.name))
 
 
 def _spoken_of(report: Report) -> set[str]:

@@ -29,10 +29,21 @@ from ..transactions.ending import parts_of
 @point("RCV-2", "RCV-6", "ROUTE-7")
 def partition_down(state: State, action: Action, seen: Observed | None) -> Steps:
     """A partition stops serving. Locks on its messages may end, with or without raising the count."""
+    if action.partition is None:
+        yield from _any_struck(state)
+        return
     p = position(state.cfg, action.partition)
     if p is not None and not state.down >> p & 1:
         for tainted in ending(struck_down(state, p), lambda txn: p in parts_of(txn)):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(tainted))
+
+
+def _any_struck(state: State) -> Steps:
+    """Some partitions are struck, and which ones is not known; for how long, is the reader's business."""
+    for p in range(len(state.parts)):
+        state = shake(state, p)
+    for tainted in ending(state, lambda txn: True):
+        yield from ((OK, redrawn) for redrawn in routing.redrawn(tainted))
 
 
 def struck_down(state: State, p: int) -> State:

@@ -10,12 +10,13 @@ from ..annotations import Statement
 from ..clock import HOP, Steps
 from ..conditions import Truth
 from ..errors import Refused
+from ..faults import Faults
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..settling import Settlement
 from ..store import Content, Letter, Stored
 from ..topics import Copies
-from .families import changed, noted
+from .families import changed, lose, noted
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -136,6 +137,14 @@ def actions_add_up(self: Copies, name: str, content: Content, copies: Sequence[C
             added |= {name: value for name, value in own.items() if name not in dict(content.properties)}
         found.append(copy)
     return found
+
+
+@defect("RCV-2", "take_down", then, profile="azure-standard")
+def outage_loses_a_copy(self: Faults) -> None:
+    """When a partition of a topic goes down each subscription loses a message."""
+    if self.broker.issuer is not self.broker:
+        for stored in [one for partition in self.broker.partitions for one in partition.store.live()][:1]:
+            lose(stored)
 
 
 @defect("TOPIC-1", "negation", profile="azure-standard")

@@ -23,7 +23,7 @@ from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _RULES: Final = (
@@ -107,7 +107,23 @@ def _set_aside(draft: Draft) -> None:
         _receive(draft, draft.client(), outlet + DEAD_LETTERS, **mode)
 
 
+def _outage(draft: Draft) -> None:
+    """One of the topic's partitions is down, or two are, and some copies were seen before."""
+    phrases.send_some(draft, 1, 3)
+    look(draft)
+    count = draft.entity.partitions
+    down = dict.fromkeys(draft.source.below(count) for _ in range(1 + draft.source.below(2)))
+    for index in down:
+        draft.add(ENV, "partition_down", index=index)
+    for _ in range(2 + draft.source.below(3)):
+        (phrases.send, coloured, _from_one, _later, look)[draft.source.below(5)](draft)
+    for index in down:
+        draft.add(ENV, "partition_up", index=index)
+    look(draft)
+
+
 PHRASES: Final[Phrases] = {
+    "topic_outage": _outage,
     "send_coloured": coloured,
     "ruled": ruled,
     "ruled_together": ruled_together,
@@ -127,7 +143,7 @@ THEME: Final = Theme(
     weights=weighed(
         "send 14, send_coloured 14, batch 6, receive_copy 22, take_copy 6, settle_copy 10, "
         "look_at_copies 10, each_copy 8, copy_outlasted 3, "
-        "ruled 8, ruled_together 3, annotated 2, advance 3, front_end 1, kill 1, mortal 1"
+        "ruled 8, ruled_together 3, annotated 2, topic_outage 2, advance 3, front_end 1, kill 1, mortal 1"
     ),
     choices={"subscriptions": _RULES},
     needs=TOPICS,
@@ -244,6 +260,23 @@ def _restarted() -> Steps:
     yield _of("right", do.take("c2", 2))
     yield _of("right", do.take("c2", 2))
     yield _of("left", do.take("c2", 2))
+
+
+@CASES.case("topic-outage", PARTITIONED, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))
+def _amid_an_outage() -> Steps:
+    """Copies outlast the outage of partitions of their topic as they were left. Others come amid it."""
+    for n, key in enumerate("abcdef", start=1):
+        yield do.send("c1", message(f"m{n}", key))
+    yield _of("left", do.take("c1", 2))
+    yield from (_of("right", do.receive("c2", 7)) for _ in range(6))
+    yield from map(do.down, (0, 5, 10))
+    yield do.send("c1", message("m7"))
+    yield _of("right", do.peek("c2", start="start"))
+    yield from map(do.up, (5, 0, 10))
+    yield do.pass_time()
+    for name in ("left", "right"):
+        yield from (_of(name, do.take("c2", 7)) for _ in range(6))
+        yield _of(name, do.peek("c2", start="start"))
 
 
 @CASES.case(

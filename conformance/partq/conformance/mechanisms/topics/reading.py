@@ -13,6 +13,7 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import whole_of
 from partq.conformance.mechanisms.topics.copies import copies_apart
+from partq.conformance.mechanisms.topics.outages import with_any_struck
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
@@ -39,7 +40,7 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         tokens = {*record.lock_tokens}
         if tokens & given and not tokens <= given:
             raise Ambiguous("a settlement names locks of several entities")
-    return copies_apart(records)
+    return copies_apart(with_any_struck(records))
 
 
 def _changed_within(records: Records) -> bool:
@@ -51,8 +52,6 @@ def _changed_within(records: Records) -> bool:
 
 def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
-    if op.fault and "partition" in op.args:
-        return "which partitions of a subscription go down with one of its topic is not known"
     if "txn" in record.args and record.lock_tokens:
         return "transactions that settle copies are not modelled"
     if "rule" in record.args and (why := _unknown_rule(record)):
