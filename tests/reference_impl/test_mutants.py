@@ -247,6 +247,7 @@ NOT_YET = {
     "added-rule-replaces-others",
     "rules-are-fixed",
     "actions-share-a-copy",
+    "duplicates-reach-the-empty-handed",
     "outage-loses-a-copy",
     "an-action-makes-the-only-copies",
     "actions-leave-a-copy",

@@ -72,6 +72,11 @@ class Made(Message):
     by: tuple[str, str] = ("", "")
 
 
+def original(message: Message) -> Message:
+    """The message that a client sent."""
+    return message.of if isinstance(message, Made) and message.of is not None else message
+
+
 def sent_of(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Those that a client sent."""
     return tuple(message for message in messages if not isinstance(message, Made))

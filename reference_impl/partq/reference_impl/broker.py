@@ -102,7 +102,7 @@ class Broker(Core):
     def _put_beneath(self, config: Config, parts: Parts) -> None:
         """The subscriptions of a topic, and the queues to which the queue, or a subscription, forwards."""
         clock = self.clock
-        alone = replace(config, subscriptions=(), forward_to=())
+        alone = replace(config, subscriptions=(), forward_to=(), duplicate_detection=False)
         copying = {name: Broker(alone, clock, parts, self) for name, _ in config.subscriptions}
         chain = {name: Broker(own, clock, parts, self) for name, own in config.chain().items()}
         self.subscriptions = copying | chain

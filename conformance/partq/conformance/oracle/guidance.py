@@ -13,7 +13,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from partq.conformance.oracle.colouring import colouring
-from partq.conformance.oracle.copies import copies_of
+from partq.conformance.oracle.copies import sent_again
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, may_fail, name_of
 from partq.conformance.oracle.estimates import Estimate, Ordering, estimates_of, orderings_of, reconciled
 from partq.conformance.oracle.placement import Clues, clues_of
@@ -68,7 +68,7 @@ class Known:
         self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
         self.senders = _senders(effects)
         self.shows = _shows(effects)
-        copied = copies_of(effects)
+        copied = sent_again(effects)
         sought = frozenset(effect.action.session_id for effect in effects if effect.action.next)
         self.roles = tuple(_role(effect, copied, sought) for effect in effects)
         self.held = held_messages(effects)

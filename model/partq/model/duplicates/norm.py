@@ -15,7 +15,7 @@ from ..actions import Action
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..edits import with_entry, with_part, with_txn
-from ..messages import Delivery, message_id
+from ..messages import Delivery, message_id, original
 from ..routing.placing import key_of
 from ..sequencing.entering import Kept, due_of, ends_sending, screens
 from ..sequencing.norm import burn
@@ -47,9 +47,13 @@ def told_from_copies(
     state: State, action: Action, places: Sequence[int], hints: Sequence[Delivery | None]
 ) -> Iterator[Kept]:
     """Each way to store the messages of a send that is accepted, or to drop them as duplicates."""
-    order = sorted(range(len(places)), key=lambda n: hints[n] is None)
+    sent = [n for n, message in enumerate(action.messages) if original(message) is message]
+    order = sorted(sent, key=lambda n: hints[n] is None)
     for after, stored in _told(state, action, places, hints, order):
-        yield after, tuple(sorted(stored))
+        dropped = {action.messages[n].id for n in sent if n not in stored}
+        made = (n for n, one in enumerate(action.messages) if original(one) is not one)
+        kept = (n for n in made if original(action.messages[n]).id not in dropped)
+        yield after, tuple(sorted((*stored, *kept)))
 
 
 @clause("SEQ-4")

@@ -59,13 +59,26 @@ def ends_sending(where: Callable[[Config], bool]) -> Callable[[Ends], Ends]:
 def kept(
     state: State, action: Action, places: Sequence[int], hints: Sequence[Delivery | None]
 ) -> Iterator[Kept]:
-    """The messages of an accepted send that are stored: all except those that a mechanism drops."""
-    screen = _in_force(_screens, state.cfg)
-    return (
-        iter(((state, tuple(range(len(places)))),))
-        if screen is None
-        else screen(state, action, places, hints)
-    )
+    """The messages of an accepted send that are stored: all except those that a mechanism drops. A later one
+    sees what an earlier one lets through."""
+    ways: Iterator[Kept] = iter(((state, tuple(range(len(places)))),))
+    for where, screen in _screens:
+        if where(state.cfg):
+            ways = _narrowed(ways, screen, action, places, hints)
+    return ways
+
+
+def _narrowed(
+    ways: Iterator[Kept],
+    screen: Screens,
+    action: Action,
+    places: Sequence[int],
+    hints: Sequence[Delivery | None],
+) -> Iterator[Kept]:
+    for state, left in ways:
+        those = action._replace(messages=tuple(action.messages[n] for n in left))
+        for after, stored in screen(state, those, [places[n] for n in left], [hints[n] for n in left]):
+            yield after, tuple(left[n] for n in stored)
 
 
 def ended(state: State, txn: Txn, slack: int | None) -> Iterator[State]:

@@ -14,7 +14,7 @@ from ..actions import OK, Action, Observed, failure
 from ..clauses import clause, point
 from ..configuration import Config
 from ..filters import SQL, TRUE, parsed
-from ..messages import Delivery, Made, Message, message_id
+from ..messages import Delivery, Made, Message, message_id, original
 from ..operations import ERRORS
 from ..profiles import DEFAULT_RULE, PROPERTY
 from ..sequencing.entering import Kept, screens
@@ -67,10 +67,9 @@ def _copied(
 def takes(state: State, message: Message) -> Verdicts:
     """Whether the subscription gets a copy: one for all of its rules without an action that match, and one
     for each that has an action, which is made by it."""
-    original, by = (message.of, message.by) if isinstance(message, Made) else (message, None)
-    assert original is not None
+    by = message.by if isinstance(message, Made) else None
     rules = (rule for name, rule, action in rules_of(state) if by == ((name, action) if action else None))
-    found = [matches(rule, original) for rule in rules]
+    found = [matches(rule, original(message)) for rule in rules]
     if any(False not in one for one in found):
         return frozenset({True})
     return frozenset({False}).union(*found)

@@ -1,5 +1,5 @@
-"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1), in what actions make of a copy
-(RCV-1), and in changing rules (TOPIC-2, TXN-6)."""
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1, DUP-1), in what actions make of a
+copy (RCV-1), in what outages leave (RCV-2), and in changing rules (TOPIC-2, TXN-6)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ..errors import Refused
 from ..faults import Faults
 from ..frontend import FrontEnd
 from ..network import Connection
+from ..partition import Partition
+from ..sending import Send
 from ..settling import Settlement
 from ..store import Content, Letter, Stored
 from ..topics import Copies
@@ -137,6 +139,21 @@ def actions_add_up(self: Copies, name: str, content: Content, copies: Sequence[C
             added |= {name: value for name, value in own.items() if name not in dict(content.properties)}
         found.append(copy)
     return found
+
+
+@defect("DUP-1", "put", before, profile="azure-flat")
+def duplicates_reach_the_empty_handed(self: FrontEnd, send: Send, partition: Partition) -> None:
+    """A duplicate is copied to the subscriptions that have no copy of its ID."""
+    copies, memory = self.broker.copies, partition.memory
+    if copies is None or memory is None:
+        return
+    for content in send.contents:
+        if memory.is_known(memory.name_of(content), self.clock.now):
+            place = self.broker.partitions.index(partition)
+            for name, queue in self.broker.subscriptions.items():
+                ids = {one.content.id for part in queue.partitions for one in part.store.live()}
+                if content.id not in ids and copies.is_for(name, content):
+                    queue.accept(queue.partitions[place], [content], send.since)
 
 
 @defect("RCV-2", "take_down", then, profile="azure-standard")

@@ -69,9 +69,8 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "namespaces": (f"p {CREATE}", {}),
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
-TWICE = ("p send m1", {"duplicate_detection": True})
 HELD = ("p send m1", {"requires_session": True})
-TOPICS = {**DECLINED, "sent twice": TWICE, "sessions": HELD, "scheduling": ("p send m1 at=9s", {})}
+TOPICS = {**DECLINED, "sessions": HELD, "scheduling": ("p send m1 at=9s", {})}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},
     **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in DECLINED.items()},

@@ -57,7 +57,6 @@ RULES: Final[Mapping[str, str]] = {
 
 _ALONE: Final = "settings that are not modelled together"
 _ON_IT: Final = "what a topic, or a queue that forwards, is asked besides sends is not modelled"
-_IDS: Final = "duplicates are not modelled in topics"
 _OF_BOTH: Final[Mapping[str, str]] = {
     "capacity": _ALONE,
     **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
@@ -65,7 +64,6 @@ _OF_BOTH: Final[Mapping[str, str]] = {
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **_OF_BOTH,
-        SENT_TWICE: _IDS,
         "sessions": _ALONE,
         "scheduling": "scheduled messages of topics are not modelled",
     },

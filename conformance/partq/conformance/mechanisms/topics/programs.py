@@ -3,6 +3,7 @@ TOPIC-1 on the azure profiles, TOPIC-2 and TXN-6 on the partitioned ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
+
+_WINDOW: Final = 6 * SECOND
+_DETECTING: Final[Mapping[str, Any]] = {"duplicate_detection": True, "duplicate_window": _WINDOW}
 
 _RULES: Final = (
     (("all", "true"), ("none", "false")),
@@ -143,9 +147,11 @@ THEME: Final = Theme(
     weights=weighed(
         "send 14, send_coloured 14, batch 6, receive_copy 22, take_copy 6, settle_copy 10, "
         "look_at_copies 10, each_copy 8, copy_outlasted 3, "
-        "ruled 8, ruled_together 3, annotated 2, topic_outage 2, advance 3, front_end 1, kill 1, mortal 1"
+        "ruled 8, ruled_together 3, annotated 2, topic_outage 2, repeat 4, copies_in_a_batch 1, a_window 1, "
+        "advance 3, front_end 1, kill 1, mortal 1"
     ),
-    choices={"subscriptions": _RULES},
+    settings={"duplicate_window": _WINDOW},
+    choices={"subscriptions": _RULES, "duplicate_detection": (False, False, True)},
     needs=TOPICS,
     one_in=12,
 )
@@ -157,6 +163,10 @@ def _of(name: str, step: Step) -> Step:
 
 
 CASES: Final = Cases()
+
+
+def _painted(id: str, **properties: str) -> Step:
+    return do.send("c1", replace(message(id, "k"), properties=tuple(properties.items())))
 
 
 @CASES.case("topic-copies", AZURE, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))
@@ -262,6 +272,27 @@ def _restarted() -> Steps:
     yield _of("left", do.take("c2", 2))
 
 
+@CASES.case(
+    "topic-duplicates",
+    AZURE,
+    "TOPIC-1",
+    subscriptions=(("all", "true"), ("blue", "prop.colour=blue")),
+    **_DETECTING,
+)
+def _sent_twice() -> Steps:
+    """A duplicate is dropped before rules are asked: also where only it, and not the first one, matches.
+    After the window its ID is new."""
+    yield _painted("m1", colour="red")
+    yield do.send("c2", replace(message("m1", "k", body="again"), properties=(("colour", "blue"),)))
+    yield _painted("m2", colour="blue")
+    for name in ("all", "blue"):
+        yield _of(name, do.peek("c2"))
+    yield do.pass_time(_WINDOW + 2 * SECOND)
+    yield do.send("c2", replace(message("m1", "k", body="once more"), properties=(("colour", "blue"),)))
+    for name in ("all", "blue"):
+        yield from (_of(name, do.take("c2", 4)) for _ in range(3))
+
+
 @CASES.case("topic-outage", PARTITIONED, "TOPIC-1", subscriptions=(("left", "true"), ("right", "true")))
 def _amid_an_outage() -> Steps:
     """Copies outlast the outage of partitions of their topic as they were left. Others come amid it."""
@@ -326,10 +357,6 @@ def _changed() -> Steps:
     for name in ("a", "b"):
         yield from (_of(name, do.take("c2", 7)) for _ in range(3))
         yield _of(name, do.peek("c2", start="start"))
-
-
-def _painted(id: str, **properties: str) -> Step:
-    return do.send("c1", replace(message(id, "k"), properties=tuple(properties.items())))
 
 
 @CASES.case("topic-actions", PARTITIONED, "TOPIC-1", subscriptions=(("a", "false"), ("b", "true")))

@@ -15,12 +15,12 @@ from partq.conformance.history.entities import whole_of
 from partq.conformance.mechanisms.topics.copies import copies_apart
 from partq.conformance.mechanisms.topics.outages import with_any_struck
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import DELIVERS
+from partq.conformance.oracle.roles import DELIVERS, DOWN
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.filters import SQL, parsed
 from partq.model.operations import OPS, TOPICS, Outcome
-from partq.model.profiles import Entity, requirements_of, rule_problem
+from partq.model.profiles import Destination, Entity, requirements_of, rule_problem
 from partq.model.topics import changes
 
 _FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
@@ -31,6 +31,8 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
     followed."""
     if doubts := next(filter(None, (_doubts(rule) for _, rule in entity.subscriptions)), None):
         raise Ambiguous(doubts)
+    if isinstance(entity, Destination) and (why := _not_forwarded(entity, records)):
+        raise Ambiguous(f"{why} are not modelled where a subscription forwards")
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
     if _changed_within(records):
         raise Ambiguous("which rules count, those at a send in a transaction or at its commit, is not known")
@@ -41,6 +43,15 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         if tokens & given and not tokens <= given:
             raise Ambiguous("a settlement names locks of several entities")
     return copies_apart(with_any_struck(records))
+
+
+def _not_forwarded(entity: Entity, records: Records) -> str | None:
+    """What is not modelled of a topic one of whose subscriptions forwards, if it has any of it."""
+    if entity.duplicate_detection:
+        return "duplicates"
+    if any(record.args.get("rule", {}).get("action") for record in records):
+        return "rules with an action"
+    return "outages of a partition" if any(record.op == DOWN for record in records) else None
 
 
 def _changed_within(records: Records) -> bool:
@@ -107,6 +118,7 @@ USE: Final = Use(
     what="topics",
     chosen=lambda entity: bool(entity.subscriptions),
     alone=True,
+    meets=frozenset({"duplicates"}),
     asked=True,
     whole=True,
     tells_apart=_followed,
