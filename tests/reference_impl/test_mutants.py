@@ -247,6 +247,7 @@ NOT_YET = {
     "added-rule-replaces-others",
     "rules-are-fixed",
     "actions-share-a-copy",
+    "topics-copy-at-once",
     "duplicates-reach-the-empty-handed",
     "outage-loses-a-copy",
     "an-action-makes-the-only-copies",

@@ -144,8 +144,9 @@ class Core:
         if not contents:
             return
         if self.copies is not None:
-            place = next(n for n, one in enumerate(self.partitions) if one is partition)
-            self.copies.deliver(place, contents, since)
+            waiting = [one for one in contents if one.scheduled_at is not None]
+            partition.accept(waiting, self.clock.now)
+            self.copy(partition, [one for one in contents if one.scheduled_at is None], since)
             return
         if since is not None:
             self.stamp(partition, len(contents), since)
@@ -154,8 +155,20 @@ class Core:
         if self._waiting:
             self.ring()
 
+    def copy(self, partition: Holder, contents: Sequence[Content], since: int | None) -> None:
+        """Copy messages to the subscriptions of this topic."""
+        place = next(n for n, one in enumerate(self.partitions) if one is partition)
+        if self.copies is not None and contents:
+            self.copies.deliver(place, contents, since)
+
     def pass_on(self, partition: Holder, messages: int) -> None:
-        """So many messages came to the partition: a queue that forwards is to forward them."""
+        """So many messages came to the partition: a queue that forwards is to forward them, and a topic whose
+        message was activated to copy it."""
+        if self.copies is not None:
+            own = next(one for one in self.partitions if one is partition)
+            for stored in list(own.store.live())[-messages:]:
+                partition.complete(stored)
+                self.copy(partition, [self.copies.activated(stored.content)], None)
         if self.relay is not None:
             self.relay.follow(partition, messages)
 

@@ -13,7 +13,7 @@ from .annotations import Annotations
 from .clock import HOP, Steps
 from .conditions import MARK, Conditions
 from .errors import Refused
-from .store import Content, id_of
+from .store import Content, Letter, id_of
 
 DEFAULT: Final = "$Default"
 """The name of the rule that a subscription has at first."""
@@ -31,6 +31,12 @@ class Copies(Conditions, Annotations):
             queue = self.queues[name]
             copies = [copy for content in taken for copy in self.copies_of(name, content)]
             queue.accept(queue.partitions[place], copies, since)
+
+    def activated(self, content: Content) -> Content:
+        """The message without a time of its own, which has come."""
+        found = Letter.of(content)
+        found.scheduled_at = None
+        return found
 
     def copies_of(self, name: str, content: Content) -> Sequence[Content]:
         """The copies that the subscription gets of a message that it gets: one for its rules without actions,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ..actions import OK, Action, Observed, failure
-from ..clauses import clause, point
+from ..clauses import clause, guard, point
 from ..configuration import Config
 from ..filters import SQL, TRUE, parsed
 from ..messages import Delivery, Made, Message, message_id, original
@@ -109,6 +109,12 @@ def _equal(own: str | None, value: str) -> Verdicts:
     if own is None or own.casefold() != value.casefold():
         return frozenset({False})
     return frozenset({True} if own == value else {True, False})
+
+
+@guard("SCH-1")
+def is_in_time(cfg: Config, due: int, shown: int) -> bool:
+    """Whether a copy of a message that was scheduled for one time may be shown at another, both in ns."""
+    return shown >= due - cfg.skew
 
 
 @point("TOPIC-2")

@@ -1,5 +1,5 @@
-"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1, DUP-1), in what actions make of a
-copy (RCV-1), in what outages leave (RCV-2), and in changing rules (TOPIC-2, TXN-6)."""
+"""Defects in copying what a topic is sent to its subscriptions (TOPIC-1, DUP-1, SCH-1), in what actions make
+of a copy (RCV-1), in what outages leave (RCV-2), and in changing rules (TOPIC-2, TXN-6)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..faults import Faults
 from ..frontend import FrontEnd
 from ..network import Connection
 from ..partition import Partition
+from ..scheduling import Timetable
 from ..sending import Send
 from ..settling import Settlement
 from ..store import Content, Letter, Stored
@@ -154,6 +155,13 @@ def duplicates_reach_the_empty_handed(self: FrontEnd, send: Send, partition: Par
                 ids = {one.content.id for part in queue.partitions for one in part.store.live()}
                 if content.id not in ids and copies.is_for(name, content):
                     queue.accept(queue.partitions[place], [content], send.since)
+
+
+@defect("SCH-1", "time_of", profile="azure-standard")
+def topics_copy_at_once(self: Timetable, stored: Stored) -> int:
+    """What is scheduled in a topic is copied at once."""
+    at_once = getattr(self.queue, "copies", None) is not None
+    return self.clock.now if at_once else Timetable.time_of(self, stored)
 
 
 @defect("RCV-2", "take_down", then, profile="azure-standard")

@@ -70,7 +70,7 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "capacity": ("p send m1 body=x", {"max_size": 9}),
 }
 HELD = ("p send m1", {"requires_session": True})
-TOPICS = {**DECLINED, "sessions": HELD, "scheduling": ("p send m1 at=9s", {})}
+TOPICS = {**DECLINED, "sessions": HELD}
 PAIRS = {
     **{f"{one} × topics": (text, {**TOPIC, **more}) for one, (text, more) in TOPICS.items()},
     **{f"{one} × forwarding": (text, {**FORWARDS, **more}) for one, (text, more) in DECLINED.items()},

@@ -65,7 +65,6 @@ DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
     "topics": {
         **_OF_BOTH,
         "sessions": _ALONE,
-        "scheduling": "scheduled messages of topics are not modelled",
     },
     "forwarding": _OF_BOTH,
 }

@@ -1,4 +1,4 @@
-"""How random programs change the rules of a topic's subscriptions, and what they send to see it."""
+"""Which rules the subscriptions of a topic have in random programs, how these change, what is sent then."""
 
 from __future__ import annotations
 
@@ -10,10 +10,27 @@ from partq.conformance.workload.phrases import Draft
 from partq.model.filters import SQL
 from partq.model.messages import Message
 from partq.model.operations import SUBSCRIPTION, TOPICS
-from partq.model.profiles import DEFAULT_RULE
+from partq.model.profiles import DEFAULT_RULE, SECOND
 
 ADDS: Final = TOPICS
 REMOVES: Final = "remove_rule"
+
+RULES: Final = (
+    (("all", "true"), ("none", "false")),
+    (("all", "true"), ("same", "true")),
+    (("some", "session_id=k1"), ("all", "true")),
+    (("one", "partition_key=k1"), ("two", "partition_key=k2"), ("all", "true")),
+    (("third", "id=m3"), ("none", "false"), ("some", "session_id=k1")),
+    (("all", "true"),),
+    (("some", "sql:Colour NOT IN ('green', 'blue') OR sys.SessionId = 'k1'"), ("blue", "prop.colour=blue")),
+    (("red", "sql:colour = 'Red'"), ("others", "sql:NOT colour = 'Red'"), ("all", "true")),
+    (("like", "sql:share LIKE '5_!%' ESCAPE '!'"), ("ends", "sql:colour NOT LIKE '%u'"), ("all", "true")),
+    (
+        ("mixed", "sql:colour = 'blue' OR colour = 'Red' AND size IS NOT NULL"),
+        ("keyed", "sql:(sys.SessionId = 'k1' OR 2 <= 1) AND NOT EXISTS(user.[share])"),
+    ),
+)
+"""Subscriptions of a topic, each with its rule."""
 
 _COLOURS: Final = (
     (("colour", "Red"),),
@@ -33,6 +50,26 @@ def coloured(draft: Draft) -> None:
 
 def _message(draft: Draft, key: str | None) -> Message:
     return replace(draft.message(key), properties=_COLOURS[draft.source.below(len(_COLOURS))])
+
+
+def delayed(draft: Draft) -> None:
+    """A message is scheduled, and its time comes; meanwhile it may be cancelled, or a rule changed. Where
+    duplicates are detected it is not known which message counts."""
+    client = draft.client()
+    if draft.entity.duplicate_detection:
+        coloured(draft)
+        return
+    op = "schedule" if draft.chance(2) else "send"
+    draft.add(client, op, messages=(_message(draft, draft.some_key()),), delay=2 * SECOND)
+    way = draft.source.below(6)
+    if way == 0:
+        draft.add(client, "cancel_scheduled", pick=0)
+    elif way < 3 and not any(rule.startswith(SQL) for _, rule in draft.entity.subscriptions):
+        change(draft, draft.client())
+    look(draft)
+    if draft.source.below(3):
+        draft.wait(2 * SECOND)
+    look(draft)
 
 
 def some_outlet(draft: Draft) -> str:
@@ -82,7 +119,7 @@ def annotated(draft: Draft) -> None:
         coloured(draft)
 
 
-def _change(draft: Draft, client: str, **more: Any) -> None:
+def change(draft: Draft, client: str, **more: Any) -> None:
     add = bool(draft.source.below(3))
     draft.add(client, ADDS if add else REMOVES, entity=some_outlet(draft), rule=_rule(draft, add), **more)
 
@@ -105,7 +142,7 @@ def ruled(draft: Draft) -> None:
     if any(rule.startswith(SQL) for _, rule in draft.entity.subscriptions):
         _sent_together(draft)
         return
-    _change(draft, draft.client())
+    change(draft, draft.client())
     coloured(draft)
     if draft.chance(2):
         look(draft)
@@ -115,6 +152,6 @@ def ruled_together(draft: Draft) -> None:
     """The same inside a transaction."""
     client = draft.client()
     draft.add(client, "begin")
-    _change(draft, client, txn=True)
+    change(draft, client, txn=True)
     draft.add(client, "commit" if draft.chance(2) else "rollback")
     phrases.send(draft)

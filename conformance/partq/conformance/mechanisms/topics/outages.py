@@ -58,7 +58,7 @@ def _read(record: Record, records: Records, spans: Sequence[_Span]) -> Iterator[
 
 
 def _later(record: Record, end: int) -> int | None:
-    return None if end == FOREVER else max(returned(record), end)
+    return None if end == FOREVER or record.ret is None else max(record.ret, end)
 
 
 def _in_vain(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterator[Record]:

@@ -10,8 +10,10 @@ from typing import Any, Final
 from partq.conformance.mechanisms.topics.changing import (
     ADDS,
     REMOVES,
+    RULES,
     annotated,
     coloured,
+    delayed,
     look,
     ruled,
     ruled_together,
@@ -29,23 +31,6 @@ from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _WINDOW: Final = 6 * SECOND
 _DETECTING: Final[Mapping[str, Any]] = {"duplicate_detection": True, "duplicate_window": _WINDOW}
-
-_RULES: Final = (
-    (("all", "true"), ("none", "false")),
-    (("all", "true"), ("same", "true")),
-    (("some", "session_id=k1"), ("all", "true")),
-    (("one", "partition_key=k1"), ("two", "partition_key=k2"), ("all", "true")),
-    (("third", "id=m3"), ("none", "false"), ("some", "session_id=k1")),
-    (("all", "true"),),
-    (("some", "sql:Colour NOT IN ('green', 'blue') OR sys.SessionId = 'k1'"), ("blue", "prop.colour=blue")),
-    (("red", "sql:colour = 'Red'"), ("others", "sql:NOT colour = 'Red'"), ("all", "true")),
-    (("like", "sql:share LIKE '5_!%' ESCAPE '!'"), ("ends", "sql:colour NOT LIKE '%u'"), ("all", "true")),
-    (
-        ("mixed", "sql:colour = 'blue' OR colour = 'Red' AND size IS NOT NULL"),
-        ("keyed", "sql:(sys.SessionId = 'k1' OR 2 <= 1) AND NOT EXISTS(user.[share])"),
-    ),
-)
-"""Subscriptions of a topic, each with its rule."""
 
 
 def _receive(draft: Draft, client: str, outlet: str, **args: Any) -> None:
@@ -132,6 +117,7 @@ PHRASES: Final[Phrases] = {
     "ruled": ruled,
     "ruled_together": ruled_together,
     "annotated": annotated,
+    "delayed": delayed,
     "receive_copy": _from_one,
     "take_copy": _take,
     "settle_copy": _later,
@@ -147,11 +133,11 @@ THEME: Final = Theme(
     weights=weighed(
         "send 14, send_coloured 14, batch 6, receive_copy 22, take_copy 6, settle_copy 10, "
         "look_at_copies 10, each_copy 8, copy_outlasted 3, "
-        "ruled 8, ruled_together 3, annotated 2, topic_outage 2, repeat 4, copies_in_a_batch 1, a_window 1, "
-        "advance 3, front_end 1, kill 1, mortal 1"
+        "ruled 8, ruled_together 3, annotated 2, topic_outage 2, repeat 4, copies_in_a_batch 1, "
+        "a_window 1, delayed 3, advance 3, front_end 1, kill 1, mortal 1"
     ),
     settings={"duplicate_window": _WINDOW},
-    choices={"subscriptions": _RULES, "duplicate_detection": (False, False, True)},
+    choices={"subscriptions": RULES, "duplicate_detection": (False, False, True)},
     needs=TOPICS,
     one_in=12,
 )
@@ -290,6 +276,19 @@ def _sent_twice() -> Steps:
     yield do.pass_time(_WINDOW + 2 * SECOND)
     yield do.send("c2", replace(message("m1", "k", body="once more"), properties=(("colour", "blue"),)))
     for name in ("all", "blue"):
+        yield from (_of(name, do.take("c2", 4)) for _ in range(3))
+
+
+@CASES.case("topic-scheduled", PARTITIONED, "TOPIC-1", subscriptions=(("a", "true"), ("b", "true")))
+def _scheduled() -> Steps:
+    """What is scheduled in a topic is copied when its time has come, by the rules of that time."""
+    yield do.schedule("c1", message("m1", "k"), delay=10 * SECOND)
+    yield do.asking(do.send("c1", message("m2", "k")), {"delay": 10 * SECOND})
+    yield _of("a", do.peek("c2"))
+    yield _add("r", "id=m2", action="SET colour = 'red'")
+    yield _remove(DEFAULT_RULE)
+    yield do.pass_time(12 * SECOND)
+    for name in ("a", "b"):
         yield from (_of(name, do.take("c2", 4)) for _ in range(3))
 
 

@@ -12,10 +12,11 @@ from typing import Final
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import whole_of
+from partq.conformance.mechanisms.topics.activations import DUE, too_early, with_activations
 from partq.conformance.mechanisms.topics.copies import copies_apart
 from partq.conformance.mechanisms.topics.outages import with_any_struck
 from partq.conformance.oracle.identity import Ambiguous
-from partq.conformance.oracle.roles import DELIVERS, DOWN
+from partq.conformance.oracle.roles import CANCELS, DELIVERS, DOWN, SCHEDULES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.filters import SQL, parsed
@@ -23,7 +24,7 @@ from partq.model.operations import OPS, TOPICS, Outcome
 from partq.model.profiles import Destination, Entity, requirements_of, rule_problem
 from partq.model.topics import changes
 
-_FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback"})
+_FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback", SCHEDULES, CANCELS})
 
 
 def _followed(entity: Entity, records: Records, skew: int) -> Records:
@@ -33,6 +34,8 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         raise Ambiguous(doubts)
     if isinstance(entity, Destination) and (why := _not_forwarded(entity, records)):
         raise Ambiguous(f"{why} are not modelled where a subscription forwards")
+    if entity.duplicate_detection and any(map(_schedules, records)):
+        raise Ambiguous("what is scheduled in a topic that detects duplicates is not modelled")
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
     if _changed_within(records):
         raise Ambiguous("which rules count, those at a send in a transaction or at its commit, is not known")
@@ -42,7 +45,7 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         tokens = {*record.lock_tokens}
         if tokens & given and not tokens <= given:
             raise Ambiguous("a settlement names locks of several entities")
-    return copies_apart(with_any_struck(records))
+    return copies_apart(with_any_struck(with_activations(records, skew)))
 
 
 def _not_forwarded(entity: Entity, records: Records) -> str | None:
@@ -51,6 +54,8 @@ def _not_forwarded(entity: Entity, records: Records) -> str | None:
         return "duplicates"
     if any(record.args.get("rule", {}).get("action") for record in records):
         return "rules with an action"
+    if any(_schedules(record) or record.op == CANCELS for record in records):
+        return "scheduled messages"
     return "outages of a partition" if any(record.op == DOWN for record in records) else None
 
 
@@ -61,14 +66,18 @@ def _changed_within(records: Records) -> bool:
     return first is not None and any(r.ret is None or r.ret >= first for r in changes)
 
 
+def _schedules(record: Record) -> bool:
+    return any(message.scheduled_at is not None for message in record.args.get("messages", ()))
+
+
 def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
     if "txn" in record.args and record.lock_tokens:
         return "transactions that settle copies are not modelled"
     if "rule" in record.args and (why := _unknown_rule(record)):
         return why
-    if any(message.scheduled_at is not None for message in record.args.get("messages", ())):
-        return "scheduled messages of topics are not modelled"
+    if "txn" in record.args and (_schedules(record) or record.op == CANCELS):
+        return "what a transaction schedules in a topic, or cancels, is not modelled"
     if record.is_env or op.link or record.lock_tokens or record.op in _FOLLOWED or whole_of(record.entity):
         return None
     return f"the operation {record.op} on a topic is not modelled"
@@ -113,7 +122,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
 
 
 USE: Final = Use(
-    uses=lambda record: "rule" in record.args,
+    uses=lambda record: "rule" in record.args or DUE in record.args,
     rule="TOPIC-1",
     what="topics",
     chosen=lambda entity: bool(entity.subscriptions),
@@ -123,6 +132,7 @@ USE: Final = Use(
     whole=True,
     tells_apart=_followed,
     compared=_compared,
+    wrong=too_early,
     spreads=frozenset({"TOPIC-2", "TXN-6"}),
 )
 
