@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from partq.conformance.history import History
 from partq.conformance.history.notation import history
+from partq.conformance.oracle import unseen_receives
 from partq.conformance.oracle.judge import Judged, judge
+from partq.model.machine import explain
 
 RESTART = "env broker_kill\nenv broker_start\n"
 
@@ -33,6 +38,21 @@ def many(messages: int, taken: int) -> History:
 def test_where_there_are_too_many_sets_it_is_unknown(nodes: int) -> None:
     found = judge(many(16, taken=5), seconds=60.0, nodes=nodes)
     assert found.status is Judged.UNKNOWN and found.kind == "over the budget"
+
+
+def test_answers_that_cannot_be_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a batch of forty no message is gone, and one from its middle is peeked first."""
+    tried = 0
+
+    def explained(*args: Any) -> Iterator[Any]:
+        nonlocal tried
+        tried += 1
+        return explain(*args)
+
+    monkeypatch.setattr(unseen_receives, "explain", explained)
+    sends = f"p send_batch {', '.join(f'm{n}' for n in range(40))}\n"
+    given = told("azure-flat", f"{sends}q receive 40 -> unknown\nr peek 5 from=0 -> m20")
+    assert judge(given, seconds=60.0, nodes=300).status is Judged.UNKNOWN and tried < 3_000
 
 
 def test_every_set_is_tried_in_the_end() -> None:

@@ -328,7 +328,7 @@ class Search:
 
     def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
         """The next messages that the unseen receive may take."""
-        for after in moves(node.state, n, self.effects[n], node.receivings, horizon):
+        for after in moves(node.state, n, self.effects[n], node.receivings, horizon, self._goes_on):
             done = node.done | 1 << n if after.ended else node.done
             taken = _Node(done, after.state, node.busy, node.first, node.due, after.receivings)
             yield n, self._advanced(taken)

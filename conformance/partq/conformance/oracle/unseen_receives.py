@@ -2,12 +2,12 @@
 
 A front end asks each partition separately, and hands a flow one message after the other. So such a receive is
 a series of moves, each at an instant of its own, and none of them has to happen. Searches make them last,
-where an observation needs them, and visit a node for each; only the search's own budget bounds how many are
-tried."""
+where an observation needs them, and visit a node for each, and for each answer of several messages that
+cannot be; only their own budget bounds how many are tried."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -50,41 +50,54 @@ def is_unseen(effect: Effect) -> bool:
     return bool(effect.doubt & MAYBE) and effect.action.op in DELIVERS
 
 
-def moves(state: State, n: int, effect: Effect, receivings: Receivings, horizon: int) -> Iterator[Moved]:
-    """Each next move of the receive, which is the effect with number ``n``, by ``horizon`` (ns)."""
+def moves(
+    state: State,
+    n: int,
+    effect: Effect,
+    receivings: Receivings,
+    horizon: int,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Iterator[Moved]:
+    """Each next move of the receive, which is the effect with number ``n``, by ``horizon`` (ns). ``goes_on``:
+    whether to try a further answer after one that cannot be; of these there are very many."""
     known = next((one for one in receivings if one.effect == n), Receiving(n, effect.action.max))
     others = tuple(one for one in receivings if one.effect != n)
     every = sum(1 << p for p in range_of(state, effect.action.entity))
     instant = max(state.now, effect.call)
     for moved in at(state, instant):
         action = effect.action._replace(slack=horizon - instant)
-        for now, after in _moves(moved, action, known):
+        for now, after in _moves(moved, action, known, goes_on):
             done = not now.room or now.asked == every
             yield Moved(others if done else tuple(sorted((*others, now))), done, after)
 
 
-def _moves(state: State, action: Action, known: Receiving) -> Iterator[tuple[Receiving, State]]:
+def _moves(
+    state: State, action: Action, known: Receiving, goes_on: Callable[[], bool]
+) -> Iterator[tuple[Receiving, State]]:
     """The moves of one more partition or, with flows, of one more message."""
     at_once = known.room if state.flows is None else 1
     for p in sources(state, action):
         if known.asked >> p & 1:
             continue
         asked = known.asked | (1 << p if state.flows is None else 0)
-        for answer, after in _answers(state, p, action._replace(only=p), at_once):
+        for answer, after in _answers(state, p, action._replace(only=p), at_once, goes_on):
             yield Receiving(known.effect, known.room - len(answer), asked), after
 
 
 Messages = tuple[Delivery, ...]
 
 
-def _answers(state: State, p: int, action: Action, room: int) -> Iterator[tuple[Messages, State]]:
+def _answers(
+    state: State, p: int, action: Action, room: int, goes_on: Callable[[], bool]
+) -> Iterator[tuple[Messages, State]]:
     """Every answer of one partition, of up to ``room`` messages, the likely ones first."""
     new, any_status = frozenset({FRESH}), frozenset(range(len(STATUSES)))
     oldest = (_oldest(state, p, action, room, statuses) for statuses in (new, any_status))
     likely = dict.fromkeys(chain.from_iterable(oldest))
     for answer in likely:
         yield from ((answer, after) for after in explain(state, action, showing(answer)))
-    yield from ((answer, after) for answer, after in _every(state, p, action, room) if answer not in likely)
+    every = _every(state, p, action, room, goes_on)
+    yield from ((answer, after) for answer, after in every if answer not in likely)
 
 
 def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset[int]) -> list[Messages]:
@@ -102,7 +115,13 @@ def _oldest(state: State, p: int, action: Action, room: int, statuses: frozenset
 
 
 def _every(
-    state: State, p: int, action: Action, room: int, sofar: Messages = (), first: int = 0
+    state: State,
+    p: int,
+    action: Action,
+    room: int,
+    goes_on: Callable[[], bool],
+    sofar: Messages = (),
+    first: int = 0,
 ) -> Iterator[tuple[Messages, State]]:
     """Every answer that extends those ``sofar`` by up to ``room`` messages, from place ``first`` in the log
     on. Where the model does not explain an answer, it does not explain a longer one either."""
@@ -112,8 +131,10 @@ def _every(
             answer = (*sofar, delivery)
             afters = list(explain(state, action, showing(answer)))
             yield from ((answer, after) for after in afters)
+            if sofar and not (afters or goes_on()):
+                return
             if afters and room > 1:
-                yield from _every(state, p, action, room - 1, answer, index + 1)
+                yield from _every(state, p, action, room - 1, goes_on, answer, index + 1)
 
 
 def _deliveries(state: State, entry: Entry, action: Action) -> list[Delivery]:
