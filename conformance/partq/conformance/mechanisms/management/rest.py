@@ -21,6 +21,7 @@ Records = tuple[Record, ...]
 
 GETS: Final = "get"
 COUNTS: Final = ("active", "scheduled", "dead_lettered")
+_UNDOES: Final = "rollback"
 
 _REST: Final = 10 * SECOND
 """So long before it is called nothing else may have happened to an entity whose counts are compared."""
@@ -31,12 +32,24 @@ def compared(header: Header, entity: Entity, records: Records) -> Records:
     if not any(record.op == GETS for record in records):
         return records
     others = [record for record in records if _disturbs(record)]
-    raced = min((cancel.call for cancel, _ in late_cancels(records, header.skew_ns)), default=FOREVER)
+    raced = _raced_since(records, header.skew_ns)
     family = profile(header.profile)
     lasting = entity.lock_duration if family.caching_front_ends and family.locks_expire else 0
     return tuple(
         _at_rest(one, others, header.skew_ns, lasting, raced) if one.op == GETS else one for one in records
     )
+
+
+def _raced_since(records: Records, skew: int) -> int:
+    """Since when a cancel may have met an activation, so that it may be counted (SCH-5). None did in a
+    transaction that was rolled back, nor once its message had been received."""
+    undone = {r.args["txn"] for r in records if r.op == _UNDOES and r.outcome == Outcome.OK}
+    came: dict[str | None, int] = {}
+    for record in records:
+        for shown in record.messages if OPS[record.op].delivers else ():
+            came[shown.id] = min(returned(record), came.get(shown.id, FOREVER))
+    late = (cancel for cancel, id in late_cancels(records, skew) if cancel.call <= came.get(id, FOREVER))
+    return min((cancel.call for cancel in late if cancel.args.get("txn") not in undone), default=FOREVER)
 
 
 def _disturbs(record: Record) -> bool:
@@ -48,7 +61,7 @@ def _disturbs(record: Record) -> bool:
 
 def _at_rest(get: Record, others: Sequence[Record], skew: int, lasting: int, raced: int) -> Record:
     dropped = _unsure(get, others, skew, lasting)
-    if raced <= returned(get):  # a cancel that came too late may be counted (SCH-5)
+    if raced <= returned(get):
         dropped |= {"scheduled"}
     if dropped.isdisjoint(get.args):
         return get
