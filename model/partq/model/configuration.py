@@ -59,10 +59,10 @@ class Config:
     ``untimed``: no clock; locks, delays and handoffs end at any moment, by moves of the broker.
 
     For explaining histories: ``timed``: enqueued times are compared (SEQ-7), give or take ``skew`` ns.
-    ``late``: the broker's timers fire up to so many ns late. ``observed``: assignment events are part of the
-    history; they tell of a change at most ``telling`` ns after it. ``subqueue``: what its dead-letter
-    queue holds is part of the state. ``resumed``: flows come back to what they had. ``fading``: what a commit
-    removed may be peeked after it.
+    ``late``: the broker's timers fire up to so many ns late; ``grace``: those that end locks of messages.
+    ``observed``: assignment events are part of the history; they tell of a change at most ``telling`` ns
+    after it. ``subqueue``: what its dead-letter queue holds is part of the state. ``resumed``: flows come
+    back to what they had. ``fading``: what a commit removed may be peeked after it.
 
     ``waived``: requirements that the broker is taken to break. A waiver only ever adds behaviours
     (`State.forbids`, `State.breaks`).
@@ -81,6 +81,7 @@ class Config:
     untimed: bool = False
     timed: bool = False
     late: int = 0
+    grace: int = 0
     observed: bool = False
     telling: int = 0
     subqueue: bool = False

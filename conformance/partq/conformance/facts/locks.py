@@ -36,6 +36,7 @@ class Locks:
         self._duration = facts.entity.lock_duration
         self._binding = "RCV-8" in requirements_of(profile.name)
         self._skew = facts.header.skew_ns
+        self._late = self._skew + facts.header.lateness
         self._renewals = facts.renewals
         outages = facts.derive(Outages)
         self._faulty, self.faults = not outages.none, outages.faults
@@ -82,7 +83,7 @@ class Locks:
             if lock in self._renewals:
                 end, last = self._renewed(lock, end, last)
             end -= skew
-            seen.expired = seen.ended = last + skew
+            seen.expired = seen.ended = last + self._late
             if self._parting:
                 end = min(end, self._left(seen.record))
         if self._faulty:
@@ -113,7 +114,7 @@ class Locks:
             for settlement in settlements:
                 if returned(settlement) >= seen.call:
                     seen.held_until = min(seen.held_until, settlement.call)
-            latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._skew
+            latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._late
             if seen.ended == seen.expired:
                 seen.ended = max(seen.ended, latest)
             seen.expired = max(seen.expired, latest)
@@ -133,7 +134,7 @@ class Locks:
             if renewal.outcome == Outcome.OK and (self._binding or returned(renewal) <= end):
                 end = max(end, renewal.call + self._duration if shown is None else shown)
             if renewal.ret is None:
-                last = FOREVER - self._skew
+                last = FOREVER - self._late
             else:
                 last = max(last, renewal.ret + self._duration if shown is None else shown)
         return end, last
@@ -149,7 +150,7 @@ class Locks:
         transactions only if that is asked for."""
         end = seen.expired
         if but.op == "renew_lock" and seen.delivery.lock is not None and self._expire:
-            end = self._renewed(seen.delivery.lock, 0, self._last(seen), but)[1] + self._skew
+            end = self._renewed(seen.delivery.lock, 0, self._last(seen), but)[1] + self._late
         for settlement in seen.settlements:
             if settlement is but or settlement.outcome != Outcome.OK:
                 continue

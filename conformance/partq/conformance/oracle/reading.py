@@ -217,6 +217,7 @@ class EntityReading:
                 observed=any(r.op == TELLS for r in records),
                 skew=header.skew_ns,
                 late=late + spread,
+                grace=header.lateness,
                 telling=header.lateness + spread,
                 subqueue=self.beside is not None,
                 **{"names": names, **begins(family, self.entity, records)},

@@ -343,15 +343,15 @@ def deadline(state: State, taken: Taken, slack: int, until: int | None) -> tuple
     """The end of the lock: the one shown, if any."""
     cfg = state.cfg
     if until is not None:
-        return until - cfg.skew, until + cfg.skew
+        return until - cfg.skew, until + cfg.skew + cfg.grace
     if not cfg.profile.locks_expire:
         return FOREVER, FOREVER
     if cfg.untimed:
         return state.now, FOREVER
     high = state.now + slack + cfg.lock_duration if taken.held is None else taken.held
     if not cfg.hindsight:
-        return high - slack, high
-    return min(taken.since + cfg.lock_duration, high), high
+        return high - slack, high + cfg.grace
+    return min(taken.since + cfg.lock_duration, high), high + cfg.grace
 
 
 def _shown(state: State, p: int, part: Part, entry: Entry, taken: Taken, after: Entry | None) -> Delivery:

@@ -232,7 +232,8 @@ def renewed(state: State, entry: Entry, action: Action, shown: Delivery | None) 
     until, skew = None if shown is None else shown.locked_until, state.cfg.skew
     low = state.now + state.cfg.lock_duration
     low, high = (low, low + action.slack) if until is None else (until - skew, until + skew)
-    return entry._replace(lock=entry.lock._replace(lo=low, hi=high, shaken=False), upsets=0)
+    lock = entry.lock._replace(lo=low, hi=high + state.cfg.grace, shaken=False)
+    return entry._replace(lock=lock, upsets=0)
 
 
 # The broker's own moves
