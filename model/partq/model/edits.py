@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from .state import Burnt, Client, Entry, Part, State, Txn, once_visible
-from .statuses import FADING, WITHDRAWN
+from .statuses import FADING, LAGGING, WITHDRAWN
 
 _new: Final = tuple.__new__
 """Makes a named tuple of its fields in order; several times as fast as `_replace`, which these edits would
@@ -95,8 +95,10 @@ def appeared(
 
 
 def _ended(entry: Entry) -> int:
-    """The status of a message once the commit that stored or removed it is visible."""
-    return WITHDRAWN if entry.status == FADING else once_visible(entry)
+    """The status of a message once the commit that stored, removed or deferred it is visible."""
+    if entry.status == LAGGING:
+        return once_visible(entry)
+    return WITHDRAWN if entry.status == FADING else entry.status
 
 
 def put(state: State, p: int, index: int, entry: Entry | None) -> State:

@@ -52,9 +52,10 @@ def is_unlocked(state: State, answer: Sequence[Delivery]) -> bool:
 
 @guard("PEEK-7")
 def is_labelled(state: State, entry: Entry, shown: str | None) -> bool:
-    """Whether the message may be shown in that state. A lock may hide that it is set aside."""
+    """Whether the message may be shown in that state. A lock, or a commit's lag, may hide that it is set
+    aside."""
     if shown == ACTIVE:
-        return not STATUSES[entry.status].label
+        return not STATUSES[entry.status].label or entry.group is not None
     return shown not in LABELS or shown == label(entry)
 
 

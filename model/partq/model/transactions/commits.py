@@ -14,7 +14,7 @@ from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
 from ..settling.norm import RETURNS, apply
 from ..state import Entry, Pending, State, Txn, find_number, once_visible, transaction
-from ..statuses import FADING, LAGGING
+from ..statuses import DEFERRED, FADING, LAGGING
 
 
 @clause("TXN-5", "SEQ-3")
@@ -66,16 +66,23 @@ def settled(state: State, txn: Txn) -> State:
             entry = state.parts[p].log[index]
             if op != RETURNS or (entry.lock is not None and entry.lock.token == token):
                 state = apply(state, op, [(p, index)])
-                if state.cfg.fading and find_number(state.parts[p], number) is None:
-                    state = _shown_still(state, p, index, entry._replace(group=txn.name))
+                if state.cfg.fading and op != RETURNS:
+                    state = _shown_still(state, p, number, entry._replace(group=txn.name))
     return state
 
 
 @clause("TXN-5")
-def _shown_still(state: State, p: int, index: int, entry: Entry) -> State:
-    """The state in which peeks may show a message that was there before the commit."""
-    part, faded = state.parts[p], entry._replace(status=FADING, lock=None)
-    return with_part(state, p, with_log(part, (*part.log[:index], faded, *part.log[index:])))
+def _shown_still(state: State, p: int, number: int, before: Entry) -> State:
+    """The state in which peeks may show a message as it was before the commit."""
+    part, index = state.parts[p], find_number(state.parts[p], number)
+    if index is not None and part.log[index].status == DEFERRED:
+        return put(state, p, index, part.log[index]._replace(group=before.group))
+    faded = before._replace(status=FADING, lock=None)
+    return with_part(state, p, with_log(part, tuple(sorted((*part.log, faded), key=_number))))
+
+
+def _number(entry: Entry) -> int:
+    return entry.number
 
 
 @clause("TXN-5", "SEQ-4")
