@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain, combinations
+from typing import Final
 
 from ..configuration import FOREVER
 from ..state import Deadline, Flows, State
 from .handoffs import FLOWLESS, given_back
 from .norm import left
+
+_BACK: Final = FOREVER - 1
+"""When a change is told at the latest that is told once a killed broker is back."""
 
 
 def killed(state: State, slack: int) -> Iterator[State]:
@@ -23,7 +27,8 @@ def killed(state: State, slack: int) -> Iterator[State]:
         yield state
         return
     due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
-    yield (kept := state._replace(flows=flows._replace(handoff=due)))
+    kept = state._replace(flows=flows._replace(handoff=due))
+    yield _told_later(kept)
     names = [name for name, _ in flows.active + flows.standby]
     for some in chain.from_iterable(combinations(names, size) for size in range(1, len(names))):
         yield from _ended(kept, some, slack)
@@ -48,13 +53,19 @@ def _ended(state: State, names: Collection[str], slack: int) -> Iterator[State]:
     states = [state]
     for name in names:
         states = [after for one in states for after in left(one, name, slack)]
-    for one in states:
-        assert one.flows is not None
-        unseen = (
-            (*event[:3], FOREVER) if event[1] in names and event[2] in FLOWLESS else event
-            for event in one.flows.unseen
-        )
-        yield one._replace(flows=one.flows._replace(unseen=tuple(unseen)))
+    yield from (_told_later(one, names) for one in states)
+
+
+def _told_later(state: State, ended: Collection[str] = ()) -> State:
+    """The state in which changes may be told once the broker is back, and those of flows that ended need
+    not."""
+    flows = state.flows
+    assert flows is not None
+    unseen = (
+        (*event[:3], FOREVER if event[1] in ended and event[2] in FLOWLESS else max(event[3], _BACK))
+        for event in flows.unseen
+    )
+    return state._replace(flows=flows._replace(unseen=tuple(unseen)))
 
 
 def started(state: State, slack: int) -> State:
@@ -67,6 +78,6 @@ def started(state: State, slack: int) -> State:
         one and Deadline(one.lo, max(one.hi, now + delay)) for one in (flows.timer, flows.waited)
     )
     handoff = tuple(h and (h[0], h[1], max(h[2], now + time)) for h in flows.handoff)
-    unseen = tuple((*event[:3], max(event[3], now + state.cfg.telling)) for event in flows.unseen)
+    unseen = tuple((*e[:3], e[3] if e[3] == FOREVER else now + state.cfg.telling) for e in flows.unseen)
     after = flows._replace(timer=timer, waited=waited, handoff=handoff, unseen=unseen)
     return state._replace(flows=after)
