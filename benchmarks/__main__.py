@@ -34,9 +34,10 @@ BENCHMARKS: dict[str, Callable[[], list[Figure]]] = {
     "campaign-broken": campaign.broken,
     "validation": validation.figures,
     "agreement": validation.agreement,
+    "deciding": validation.deciding,
 }
 
-_NAMED = ("themes", "tlc", "validation", "agreement", "campaign-growth", "campaign-broken")
+_NAMED = ("themes", "tlc", "validation", "agreement", "deciding", "campaign-growth", "campaign-broken")
 """What runs only if it is named: some need TLC (`partq spec setup`), and all take their time."""
 
 _USUAL = [name for name in BENCHMARKS if name not in _NAMED]

@@ -10,6 +10,7 @@ says nothing.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,16 @@ from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.specified import recordings_of
 from partq.conformance.workload.generator import trace_seed
 from partq.model.profiles import SECOND
-from partq.spec.validation import Limits, Recording, Status, Validated, batches, validate
+from partq.spec.validation import (
+    Limits,
+    NotFollowed,
+    Recording,
+    Status,
+    Validated,
+    batches,
+    trace_of,
+    validate,
+)
 
 from .edited import drawn, edited_somehow
 from .figure import Figure
@@ -63,6 +73,12 @@ BATCH: Final = 300
 
 LIMITS: Final = Limits(states=3_000, seconds=3_600.0)
 
+FOLLOWED: Final = int(os.environ.get("PARTQ_VALIDATION_FOLLOWED", "40"))
+"""On how many histories a profile that are followed `deciding` counts."""
+
+DECIDED: Final = 0.95
+"""The share of them that TLC has to decide."""
+
 T = TypeVar("T")
 
 
@@ -77,9 +93,45 @@ class Case(NamedTuple):
 
 def agreement() -> list[Figure]:
     """Each profile's agreement."""
-    return [
-        _agreement(profile) for profile in os.environ.get("PARTQ_VALIDATION_PROFILES", "").split() or PROFILES
-    ]
+    return [_agreement(profile) for profile in _asked()]
+
+
+def _asked() -> Sequence[str]:
+    return os.environ.get("PARTQ_VALIDATION_PROFILES", "").split() or [*PROFILES]
+
+
+def deciding() -> list[Figure]:
+    """How many histories of about 50 records TLC decides within the limits of `partq spec validate`, of each
+    profile's first that the specification follows. What it does not follow is counted apart, and printed."""
+    return [_deciding(profile) for profile in _asked()]
+
+
+def _deciding(profile: str) -> Figure:
+    followed: list[Recording] = []
+    left_out: Counter[str] = Counter()
+    numbers = itertools.count(FIRST)
+    while len(followed) < FOLLOWED:
+        history = drawn(profile, trace_seed(SEED, next(numbers)), TIMED_LENGTHS[profile])
+        recording = next(iter(recordings_of(history).values()))
+        try:
+            if isinstance(recording, NotFollowed):
+                raise recording
+            trace_of(recording)
+            followed.append(recording)
+        except NotFollowed as why:
+            left_out[str(why)] += 1
+    limits = Limits(seconds=LIMITS.seconds)
+    found = Counter(validate([one], limits, locate=False)[0].status for one in followed)
+    out = Console(highlight=False, stderr=True, soft_wrap=True)
+    out.print(f"{profile}: {dict(found)}; not followed: {dict(left_out)}", markup=False)
+    decided = 1 - found[Status.UNKNOWN] / FOLLOWED
+    return Figure(
+        f"TLC decides, {profile}",
+        f"{decided:.0%} of {FOLLOWED} that are followed; {left_out.total()} are not",
+        f"{DECIDED:.0%}",
+        decided,
+        decided >= DECIDED,
+    )
 
 
 def figures() -> list[Figure]:

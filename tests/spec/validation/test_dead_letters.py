@@ -9,6 +9,9 @@ from partq.spec.validation import NotFollowed, Operation, Recording, Shown, Stat
 EXCEEDED = "MaxDeliveryCountExceeded"
 SENT = send("a"), send("b"), receive(show("a", 1, lock="x"), show("b", 2, lock="y"))
 DRAINED = did("drained", "env", dead=True)
+EMPTIED = did("drained", "env")
+WORN = abandon("x"), complete("y")
+TAKEN_UNSEEN = did("receive", "c4", limit=1, deletes=True, outcome="unknown")
 
 
 def dead(op: str, *shown: Shown, **more: object) -> Operation:
@@ -45,6 +48,9 @@ LAWFUL = (
     looked(bury("x", outcome="unknown"), PEEK),
     looked(abandon("x"), dead("peek", letter("a", 1, EXCEEDED)), maximum=1),
     looked(abandon("x"), DRAINED, maximum=1),  # when it goes there no answer shows
+    looked(*WORN, DRAINED, EMPTIED, maximum=1),  # it may have come there since
+    looked(*WORN, TAKEN_UNSEEN, EMPTIED, DRAINED, maximum=1),
+    looked(*WORN, EMPTIED, dead("receive", letter("a", 1, EXCEEDED), deletes=True), DRAINED, maximum=1),
     looked(*IN_TRANSACTION, dead("peek"), did("commit", "c2", txn="t"), PEEK),
     looked(*IN_TRANSACTION, did("rollback", "c2", txn="t"), complete("x"), dead("peek"), DRAINED),
 )  # fmt: skip
@@ -58,6 +64,7 @@ WRONG = (
     looked(bury("x"), PEEK, dead("peek", since=(0, 0))),  # shown, and not shown again
     looked(bury("x"), bury("y"), TAKEN, dead("peek", letter("b", 2), since=(0, 0))),  # the older left out
     looked(bury("x"), DRAINED),  # lost on its way
+    looked(*WORN, EMPTIED, DRAINED, maximum=1),  # in neither queue
     looked(bury("x"), TAKEN, dead("complete", locks=("d",)), PEEK),  # consumed, and shown
     looked(bury("x"), TAKEN, dead("receive", letter("a", 1, lock="e")), dead("complete", locks=("d",))),
     looked(PEEK),  # no holder moved it

@@ -504,14 +504,27 @@ def test_a_history_is_given_up_at_the_limit_of_states() -> None:
 def test_a_narrow_search_accepts_or_says_that_it_left_states_out(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_tlc()
     traces = [trace_of(one) for one in (UNKNOWN_END, TWICE)]
-    narrow = module._Follower(Limits(), {})._run(traces, 1)
-    monkeypatch.setattr(module, "WIDTHS", (1,))
+    narrow = module._Follower(Limits(), {})._run(traces, 1, False)
+    monkeypatch.setattr(module, "WIDTHS", ((1, False),))
     told_of: list[int] = []
     found = validate([UNKNOWN_END, TWICE], decided=lambda n, _: told_of.append(n))
 
     assert [one.reason for one in narrow] == [IN_PART, IN_PART]
     assert [one.status for one in found] == [Status.ACCEPTED, Status.REJECTED]
     assert told_of == [0, 1]
+
+
+def test_a_hasty_search_rejects_nothing() -> None:
+    """It takes the two sends to have been stored as they were shown; they were not."""
+    needs_tlc()
+    at_once = [send(id)._replace(call=10, ret=15) for id in "ab"]
+    peek = did("peek", "c2", limit=1, since=(7, 2), shown=(show("b", 2),))
+    lawful = recording(*at_once, peek, receive(show("a", 1, lock="x"), show("b", 2, lock="y")))
+    hasty = module._Follower(Limits(), {})._run([trace_of(lawful)], 60, True)
+    (found,) = validate([lawful])
+
+    assert hasty[0].status is Status.REJECTED
+    assert found.status is Status.ACCEPTED
 
 
 def tried(limit: int, *after: Operation) -> Recording:

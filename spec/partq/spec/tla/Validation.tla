@@ -28,6 +28,8 @@ CONSTANTS
     \* How many states of a trace are followed that have as much of it done: the first
     \* that are found.
     Width,
+    \* Whether likely ways alone are followed; a search that leaves out others rejects nothing.
+    Hasty,
     \* How much of a trace can be done, at the most.
     Longest
 
@@ -46,9 +48,6 @@ VARIABLES
     settles,  \* what open ones settle: message, step, transaction
     untold,   \* of each partition what no event has told of yet, and how many were heard
     chosen    \* the step was just chosen, and nothing was done for it yet
-
-progress == << trace, at, ahead, aim, excuse, spent, shaky, taken, tried, deal,
-               others, settles, untold, chosen >>
 
 T == Traces[trace]
 E == T.steps[aim]
@@ -173,6 +172,14 @@ TraceLockedFor(m, c, n) == [ TraceHandedOver(m, c) EXCEPT !.count = n, !.doubt =
 GivesBackFirst == KeepsPlaces /\ ~HasFlows
 TraceMayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part) /\ ~GivesBackFirst
 TraceCached(m) == [ msg[m] EXCEPT !.at = "cached", !.turn = 0 ]
+
+\* Whether a lock that a fault ended counts, where no count of m is shown any more and it is
+\* far from the maximum, makes no difference.
+TraceLostCounts(m) ==
+    IF msg[m].doubt # "fault" THEN { Raised(msg[m].count) }
+    ELSE IF msg[m].count + T.times[m] < MaxDeliveryCount /\ \A c \in In(T.counts[m]) : Done(c.at)
+    THEN { msg[m].count }
+    ELSE { msg[m].count, Raised(msg[m].count) }
 
 \* The same, without two reasons at a time: TLC would follow each, of every message.
 TraceBeyond(m, p, from) == /\ (IF LooksAtTheDead THEN IsThere(m) ELSE Visible(m)) = TRUE
@@ -353,7 +360,8 @@ DeadLater(m) == \E k \in T.graves[m].shown : ~Done(k) /\ T.order[k] # E.head
 \* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
 \* ends, is: it is in the way of others, and no good to any.
 FitsWhatIsShown(m) ==
-    IF ShownLater(m) THEN msg'[m].at \notin { "done", "dead", "activated", "racing", "dropped" }
+    IF ShownLater(m) THEN /\ msg'[m].at \notin { "done", "dead", "activated", "racing", "dropped" }
+                          /\ \A c \in In(T.counts[m]) : msg'[m].count <= c.most \/ Done(c.at)
     ELSE /\ msg'[m].at \in { "done", "dropped" } => ~DeadLater(m) /\ ~BirthLater(m)
          /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
          /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at \in { "ready", "deferred" }
@@ -639,11 +647,13 @@ TxnCancelRefused ==
     /\ txn' = IF SameTxn THEN TxnDoubt(txn) ELSE txn
     /\ UNCHANGED << logVars, faultVars, home, peekVars, flowVars, ghostVars >>
 
-\* What a holder dead-lettered came there by then; what was delivered too often may not.
+\* What a holder dead-lettered came there by then; what was delivered too often may not, unless
+\* the queue was found empty before (reading "Dead letters").
 NoneDead ==
     /\ running
-    /\ \A m \in Here : InDeadLetters(m) /\ (Arrived(m) \/ msg[m].reason = "holder")
-                          => ~Serves(msg[m].part)
+    /\ \A m \in Here : /\ InDeadLetters(m)
+                       /\ Arrived(m) \/ msg[m].reason = "holder" \/ (E.state = "emptied" /\ m \notin T.mortal)
+                       => ~Serves(msg[m].part)
     /\ Idle
 
 DeletesDead(m) == running /\ MayLockDead(m) /\ msg' = [ msg EXCEPT ![m] = Settled(m) ] /\ Else
@@ -826,13 +836,23 @@ Changeless(step) ==
                   T.steps[s].who # S.who \/ T.steps[s].op = "front end lost"
       [] OTHER -> FALSE
 
+\* Of sends to one partition that of what was shown first came first, most likely.
+LikelyBefore(s, t) ==
+    LET A == T.steps[s]
+        B == T.steps[t]
+    IN /\ A.op = "send" /\ B.op = "send"
+       /\ T.sight[A.m] < T.sight[B.m]
+       /\ T.allowed[A.m] = T.allowed[B.m]
+
 \* Another step is to be taken first.
 Deferred ==
     /\ chosen
     /\ E.head = aim
     /\ ~LooksAtTheDead  \* then `Beyond` is of the dead
     /\ \E s \in T.window[at] \ (ahead \cup { aim }) :
-          PriorDone(s, at, ahead) /\ Changeless(s) /\ (s < aim \/ ~Changeless(aim))
+          /\ PriorDone(s, at, ahead)
+          /\ \/ Changeless(s) /\ (s < aim \/ ~Changeless(aim))
+             \/ Hasty /\ LikelyBefore(s, aim)
 
 \* What open transactions settle.
 Enlisted1(step) ==
@@ -894,9 +914,11 @@ CountTooLow(m) ==
 \* m has to be gone: it was not found, or a peek that shows a younger one leaves it out.
 Comes(n, m) == msg[n].part < msg[m].part \/ Older(n, m)
 MayStay(m) == ~(msg[m].at \in AtHand /\ Serves(msg[m].part)) \/ MayLeaveOut(m)
+InSight(m) == /\ Visible(m) /\ Serves(msg[m].part) /\ ~MayLeaveOut(m)
+              /\ mislaid[E.who] \/ Beyond(m, msg[m].part, cursor[E.who])
 HasToGo(m) ==
     \/ E.op = "drained" /\ ~MayStay(m) /\ \A n \in Here : Comes(n, m) => MayStay(n)
-    \/ E.op = "peek nothing"
+    \/ E.op = "peek nothing" /\ InSight(m) /\ (mislaid[E.who] \/ \A n \in Here : Comes(n, m) => ~InSight(n))
     \/ E.op = "peek" /\ m \notin In(E.ms) /\ ~MayLeaveOut(m) /\ \E n \in In(E.ms) : Older(m, n)
 
 \* A settlement by its lock is refused, and needs one that ended.
@@ -922,7 +944,7 @@ LockFor(m) ==
     \/ Delivers1 /\ InWay(m, E.m)
     \/ \E x \in Here : WearsOut(x) /\ InWay(m, x)
     \/ E.op = "partition down" /\ (m \in E.cached \/ \E x \in E.cached : InWay(m, x))
-    \/ HasToGo(m) /\ MayBeWorn(m) /\ msg[m].at = "ready"
+    \/ HasToGo(m) /\ MayBeWorn(m) /\ msg[m].at = "ready" /\ (Hasty => m \notin T.mortal)
     \/ HasToGo(m) /\ m \in T.mortal /\ ~NeverShown(m)
 
 \* A lock that its client's connection took with it.
@@ -994,9 +1016,15 @@ AppearWith(m) ==
                                    THEN [ msg[n] EXCEPT !.at = Arrival(n) ] ELSE msg[n] ]
     /\ Else
 
+\* Of messages that come to nothing in transactions the one that does so first uses up a number.
+FirstInVain(m) ==
+    T.vain[m] # 0 => \A n \in Here :
+        T.vain[n] \in 1 .. T.vain[m] - 1 => ~(Unnumbered(n) /\ msg[n].part = msg[m].part)
+
 \* The partition's next number is that of m, and the step needs the one after it.
 NumberFor(m) ==
     /\ Unnumbered(m)
+    /\ Hasty => FirstInVain(m)
     /\ LET p == msg[m].part IN
         /\ HasNext(m, p)
         /\ \/ NeedsNumbers(m)
@@ -1253,7 +1281,8 @@ Register(n, k) == n * (Longest + 5) + k
 Furthest == Register(trace, 0)
 Count == Register(trace, 1)
 LeftOut == Register(trace, 2)
-Level == Register(trace, 2 + at + Cardinality(ahead))
+Level == Register(trace, 3 + T.before[at] + Cardinality(UNION { h .. T.ends[h] : h \in ahead })
+                           + IF aim = 0 THEN 0 ELSE aim - E.head)
 
 InTheWidth ==
     \/ TLCGet(Level) < Width
@@ -1261,19 +1290,23 @@ InTheWidth ==
        /\ TLCSet(LeftOut, 1) /\ PrintT(<< "in part", trace, at, TLCGet(Count) >>)
        /\ FALSE
 
-Watched == /\ TLCGet(Count) < StateLimit
+Followed == 1  \* the register of whether the state that was watched last is followed
+Watched == /\ TLCSet(Followed, FALSE)
+           /\ TLCGet(Count) < StateLimit
            /\ IF aim = 0 THEN TRUE
               ELSE ~Deferred /\ TLCGet(Furthest) <= Len(T.order) /\ InTheWidth
+           /\ TLCSet(Followed, TRUE)
 
-\* An invariant, for that is looked at once a state.
+\* An invariant, for that is looked at once a state; also of one that is not followed.
 Counted ==
-    LET n == TLCGet(Count) + 1 IN
-    /\ TLCSet(Count, n)
-    /\ TLCSet(Level, TLCGet(Level) + 1)
-    /\ IF at > TLCGet(Furthest)
-       THEN TLCSet(Furthest, at) /\ PrintT(<< "at", trace, at, n >>)
-       ELSE TRUE
-    /\ IF n = StateLimit THEN PrintT(<< "gave up", trace, at, n >>) ELSE TRUE
+    TLCGet(Followed) =>
+        LET n == TLCGet(Count) + 1 IN
+        /\ TLCSet(Count, n)
+        /\ TLCSet(Level, TLCGet(Level) + 1)
+        /\ IF at > TLCGet(Furthest)
+           THEN TLCSet(Furthest, at) /\ PrintT(<< "at", trace, at, n >>)
+           ELSE TRUE
+        /\ IF n = StateLimit THEN PrintT(<< "gave up", trace, at, n >>) ELSE TRUE
 
 ASSUME \A n \in DOMAIN Traces : \A k \in 0 .. Longest + 4 : TLCSet(Register(n, k), 0)
 ================================================================================

@@ -24,8 +24,9 @@ SECONDS: Final = 300.0
 SIZE: Final = 16
 """How many histories one run of TLC validates."""
 
-WIDTHS: Final = (60, 600)
-"""Of the narrow searches that come first (`Validation.tla`): most of what is lawful one of them explains."""
+WIDTHS: Final = ((60, True), (600, False))
+"""Of the narrow searches that come first, and whether each is hasty (`Validation.tla`): most of what is
+lawful one of them explains."""
 
 _STACK: Final = "-Xss16m"
 """Of Java: a trace is one deep expression."""
@@ -103,37 +104,38 @@ class _Follower(NamedTuple):
 
     def __call__(self, traces: Mapping[int, Trace]) -> Iterator[tuple[int, Validated]]:
         """What TLC says of each trace, as it is known: after narrow searches, and where places are hidden of
-        likely ones first. Of a search in part only acceptance counts."""
+        likely ones first. Of a search in part, or in haste, only acceptance counts."""
         open = dict(traces)
-        for width in (*WIDTHS, self.limits.states):
-            found = self._all({n: trace.guessed for n, trace in open.items()}, width)
+        for width, hasty in (*WIDTHS, (self.limits.states, False)):
+            found = self._all({n: trace.guessed for n, trace in open.items()}, width, hasty)
             again = {
                 n: trace
                 for n, trace in open.items()
                 if trace.likely != trace.allowed and found[n].status is not Status.ACCEPTED
             }
-            for n, one in (found | self._all(again, width)).items():
-                if one.reason != IN_PART:
+            for n, one in (found | self._all(again, width, hasty)).items():
+                if one.status is Status.ACCEPTED or not (hasty or one.reason == IN_PART):
                     del open[n]
                     yield n, one
 
-    def _all(self, traces: Mapping[int, Trace], width: int) -> dict[int, Validated]:
+    def _all(self, traces: Mapping[int, Trace], width: int, hasty: bool) -> dict[int, Validated]:
         """What TLC says of each trace as it is, in as many runs as there are kinds."""
         kinds: dict[tuple[Any, ...], list[int]] = {}
         for n, trace in traces.items():
             kinds.setdefault(kind_of(trace), []).append(n)
         found: dict[int, Validated] = {}
         for members in kinds.values():
-            found |= zip(members, self._run([traces[n] for n in members], width), strict=True)
+            found |= zip(members, self._run([traces[n] for n in members], width, hasty), strict=True)
         return found
 
-    def _run(self, traces: Sequence[Trace], width: int) -> list[Validated]:
+    def _run(self, traces: Sequence[Trace], width: int, hasty: bool) -> list[Validated]:
         with tempfile.TemporaryDirectory(prefix="partq-validation-") as folder:
             module, data = Path(folder) / f"{NAME}.tla", Path(folder) / f"{DATA}.tla"
             configuration = module.with_suffix(".cfg")
             data.write_text(data_text(traces), encoding="utf-8")
             module.write_text(
-                module_text(traces, self.limits.states, width, self.overrides), encoding="utf-8"
+                module_text(traces, self.limits.states, width, hasty, self.overrides),
+                encoding="utf-8",
             )
             configuration.write_text(configuration_text(self.overrides), encoding="utf-8")
             answer = check(module, configuration, timeout=self.limits.seconds, machine=(_STACK,))

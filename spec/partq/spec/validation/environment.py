@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .building import NOBODY, Building, Translated
-from .recording import Operation
+from .recording import FOREVER, Operation
 from .steps import Step
 
 
@@ -48,6 +48,23 @@ def _event(t: Building, one: Operation) -> None:
         t.put(one, [Step({"broker_kill": "kill", "broker_start": "start"}.get(one.op, one.op))])
 
 
+def _drained(t: Building, one: Operation) -> None:
+    t.put(one, [Step("drained", state="emptied" if one.dead and _is_emptied(t, one) else "")])
+
+
+def _is_emptied(t: Building, one: Operation) -> bool:
+    """Whether the queue was found empty before, and since then only its dead letters were asked about; and
+    whatever may have taken a message is known."""
+    known = all(o.happened or o.refused or o.op in ("send", "peek") for o in t.operations)
+    return known and any(
+        before.op == "drained"
+        and not before.dead
+        and (before.ret or FOREVER) < one.call
+        and all(o.dead or o is before for o in t.operations if (o.ret or FOREVER) > before.call)
+        for before in t.operations
+    )
+
+
 def _nothing(t: Building, one: Operation) -> None:
     """Without effect."""
 
@@ -64,5 +81,5 @@ ENVIRONMENT: Final[Translated] = {
     "partition_up": _fault,
     "broker_kill": _event,
     "broker_start": _event,
-    "drained": _event,
+    "drained": _drained,
 }

@@ -7,6 +7,7 @@ place of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from partq.spec.tools.labels import text_of
@@ -42,7 +43,7 @@ _REPLACED: Final = {
     "Sessionless": "Everything", "ServesSession": "TraceServesSession", "Available": "TraceAvailable",
     "InSessionOrder": "TraceInSessionOrder", "MayShare": "TraceMayShare", "Repeats": "TraceRepeats",
     "Pending": "TracePending", "Settling": "TraceSettling", "UnnumberedIn": "TraceUnnumberedIn",
-    "MayNumberEarly": "TraceMayNumberEarly", "DoomedBy": "TraceDoomedBy",
+    "MayNumberEarly": "TraceMayNumberEarly", "DoomedBy": "TraceDoomedBy", "LostCounts": "TraceLostCounts",
 }  # fmt: skip
 
 _ALPHABET: Final = frozenset({"abandon", "stale", "batches", "outage", "kill", "frontend"})
@@ -55,7 +56,7 @@ _FREEDOMS: Final = frozenset({"gaps", "busy", "lag", "early", "cancel", "gone"})
 _CONSTANTS: Final = (
     "MessageCount", "PartitionCount", "Clients", "KeyOf", "TwoKeys", "MaxTries", "MaxDeliveryCount",
     "PeekMax", "Modulus", "FirstNumber", "Profile", "Alphabet", "Freedoms", "Observing", "Rules",
-    "StateLimit", "Traces", "Width", "Longest",
+    "StateLimit", "Traces", "Width", "Hasty", "Longest",
 )  # fmt: skip
 
 
@@ -86,9 +87,9 @@ def data_text(traces: Sequence[Trace]) -> str:
     )
 
 
-def module_text(traces: Sequence[Trace], states: int, width: int, overrides: Overrides) -> str:
+def module_text(traces: Sequence[Trace], states: int, width: int, hasty: bool, overrides: Overrides) -> str:
     """The module that follows these traces. ``states``: how many TLC finds of one at the most; ``width``: of
-    those with as much of it done."""
+    those with as much of it done; ``hasty``: it follows likely ways alone."""
     recording, size = traces[0].recording, _size(traces)
     flows = "flows" in recording.words
     constants = {
@@ -111,7 +112,8 @@ def module_text(traces: Sequence[Trace], states: int, width: int, overrides: Ove
         "Rules": recording.rules,
         "StateLimit": states,
         "Width": width,
-        "Longest": max(len(trace.order.heads) for trace in traces),
+        "Hasty": hasty,
+        "Longest": max(len(trace.steps) for trace in traces),
         "Traces": Text("AllTraces"),
     }
     return "\n".join(
@@ -162,6 +164,8 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "keys": [*trace.keys, *["-"] * unsent],
             "conflicting": frozenset(trace.conflicting),
             "within": [*trace.within, *[""] * unsent],
+            "sight": [*trace.sight, *[0] * unsent],
+            "vain": [*trace.vain, *[0] * unsent],
             "births": [*trace.births, *[0] * unsent],
             "born": frozenset(trace.births) - {0},
             "past": frozenset(trace.past),
@@ -197,6 +201,8 @@ def _trace(trace: Trace, size: _Size) -> Text:
             "rank": _ranks(trace),
             "optionals": frozenset(n for n, step in enumerate(trace.steps, 1) if step.optional),
             "last": [*order.last, *[0] * unsent],
+            **_sizes(trace),
+            **_counted(trace, size),
         }
     )
 
@@ -205,6 +211,31 @@ def _ranks(trace: Trace) -> list[int]:
     """The place in the order of each step that is the head of an instant; 0 for the others."""
     rank = {n: k for k, n in enumerate(trace.order.heads, 1)}
     return [rank.get(n, 0) for n in range(1, len(trace.steps) + 1)]
+
+
+def _sizes(trace: Trace) -> dict[str, list[int]]:
+    """How many steps come before each place in the order; and of each step the last of the same instant."""
+    ends = {step.head: n for n, step in enumerate(trace.steps, 1)}
+    lengths = [ends[head] - head + 1 for head in trace.order.heads]
+    return {
+        "before": [*accumulate(lengths, initial=0)],
+        "ends": [ends[step.head] for step in trace.steps],
+    }
+
+
+def _counted(trace: Trace, size: _Size) -> dict[str, list[Any]]:
+    """Of each message where which count is shown, at the most; and how many may be counted."""
+    counts: list[set[tuple[int, int]]] = [set() for _ in range(size.messages)]
+    times = [trace.recording.unseen + 1] * size.messages
+    ranks = _ranks(trace)
+    for step in trace.steps:
+        for m in step.shows if not step.dead else ():
+            times[m - 1] += step.op != "peek"
+        for m, count in zip(step.ms, step.counts, strict=False) if step.shows and not step.dead else ():
+            if count != -1:
+                counts[m - 1].add((ranks[step.head - 1], count + (step.op == "peek")))
+    shown = [[_record({"at": at, "most": most}) for at, most in sorted(found)] for found in counts]
+    return {"counts": shown, "times": times}
 
 
 def _by_number(owner: Mapping[int, int]) -> list[int]:

@@ -28,7 +28,8 @@ class Step:
 
     ``who``: the client, or the flow by which it consumes. ``ms``: messages, with ``counts``, ``states`` (as
     a peek shows it), ``locks`` and ``users`` of each (a lock is known by the step that gave it; who uses
-    it). ``part``: a partition; ``state``: what ``who`` is to it; or that of a ``session``. ``error``:
+    it). ``part``: a partition; ``state``: what ``who`` is to it; or that of a ``session``; or
+    "emptied" (`NoneDead`). ``error``:
     passing, lost or other. ``max``: how many messages an operation of unknown outcome may take. ``first``:
     of its operation. ``passing``: it was refused in passing; ``free``: which needs no other excuse.
     ``unknown``: it names a lock that no client was given. ``keyless``: a send that any partition takes.
@@ -116,7 +117,9 @@ def order_of(steps: Sequence[Step], messages: int) -> Order:
 class Trace:
     """A recording to be followed. Of messages and partitions, sequences from 1 on.
 
-    ``within``: the transaction that a message was sent in, or ""; ``births``: what a scheduled one is
+    ``within``: the transaction that a message was sent in, or ""; ``vain``: where that comes to nothing, its
+    place among such messages, by when it does so, or 0; ``sight``: its place among the messages, by
+    when they were shown first; ``births``: what a scheduled one is
     activated as, or 0; ``past``: those whose time may have come when they were sent; ``mortal``: those whose
     time to live may have ended; ``copies``, ``repeats``: the messages of which one may be, or is, a
     duplicate. ``place``: its partition (0: not known) and number (-1); ``graves``: of it as a dead letter.
@@ -132,6 +135,8 @@ class Trace:
     keys: Sequence[str]
     conflicting: Collection[int]
     within: Sequence[str]
+    vain: Sequence[int]
+    sight: Sequence[int]
     births: Sequence[int]
     past: Collection[int]
     mortal: Collection[int]

@@ -47,6 +47,8 @@ class _Translation(Building):
             [self.keys[message.key] for message in places.messages],
             {n for n, message in enumerate(places.messages, 1) if message.conflicting},
             self._within(),
+            self._vain(),
+            self._sights(),
             places.births,
             {n for n, message in enumerate(places.messages, 1) if message.past and message.later},
             {n for n, message in enumerate(places.messages, 1) if message.mortal},
@@ -76,6 +78,18 @@ class _Translation(Building):
     def _within(self) -> list[str]:
         sent = [one.txn or "" for one in self.operations for _ in one.sent]
         return sent + [""] * (len(self.places.messages) - len(sent))
+
+    def _vain(self) -> list[int]:
+        committed = {one.txn for one in self.operations if one.op == "commit" and not one.refused}
+        ended = {one.txn: one.ret or FOREVER for one in self.operations}
+        within = self._within()
+        vain = [m for m, txn in enumerate(within) if txn and txn not in committed]
+        vain.sort(key=lambda m: ended[within[m]])
+        return [vain.index(m) + 1 if m in vain else 0 for m in range(len(within))]
+
+    def _sights(self) -> list[int]:
+        shown = sorted(self.first_shown, key=lambda m: self.first_shown[m])
+        return [shown.index(m) if m in shown else len(shown) for m in range(1, len(self.places.messages) + 1)]
 
     def _add(self, one: Operation) -> None:
         if one.happened and one.record in self.places.impossible:
