@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from random import Random
+from typing import Any
 
 import pytest
 from benchmarks.edited import edited
@@ -12,10 +15,14 @@ from partq.conformance.adapters import open_broker
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.history.notation import history as parse
+from partq.conformance.oracle.explanations import explanations
+from partq.conformance.oracle.guidance import Guide
 from partq.conformance.oracle.judge import Judged, judge
 from partq.conformance.oracle.reading import EntityReading, Impossible, Reading, Unanswerable
+from partq.conformance.oracle.search import TIMED, Outcome, Search
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.model.profiles import SECOND
+from partq.model.state import State
 
 PROFILES = ("azure-standard", "azure-premium", "azure-flat", "solace")
 PUNCTUAL = SECOND // 1000
@@ -69,6 +76,23 @@ def test_a_step_without_end_is_given_up_and_no_rejection(monkeypatch: pytest.Mon
     assert judge(given).status is Judged.REJECTED
     monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 0)
     assert judge(given).status is Judged.UNKNOWN
+
+
+def test_what_ran_out_of_time_within_an_enumeration_is_no_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is read at one look alone of each search, and says that it is late."""
+
+    def asking(*args: Any, goes_on: Callable[[], bool], **rest: Any) -> Iterator[State]:
+        return takewhile(lambda _: goes_on(), explanations(*args, goes_on=goes_on, **rest))
+
+    monkeypatch.setattr("partq.conformance.oracle.search.explanations", asking)
+    given = parse("p send m1\np send m2\nc receive 2 delete -> m1, m2", "azure-flat")
+    asked = Reading(given).entities[0].question(0)
+    found = set()
+    for look in range(TIMED):
+        search = Search(asked.effects, Guide(asked.known(False)).guidance(), deadline=-1.0)
+        search.looks = -look
+        found.add(search.run(asked.start).outcome)
+    assert found == {Outcome.ACCEPTED, Outcome.GAVE_UP}
 
 
 def test_what_may_be_left_out_is_tried_first_where_it_is_about_what_is_stuck() -> None:

@@ -143,6 +143,7 @@ class Search:
         self.foretold = Foretold(effects, guidance.events, guidance.unordered, guidance.handoff)
         self.visited = 0
         self.looks = 0
+        self.late = False
         self.jumps = 0
         self.tried: set[tuple[int, Hashable]] = set()
         self.longest: list[int | None] = []
@@ -223,10 +224,10 @@ class Search:
         return (node.done & self.certain).bit_count()
 
     def _over(self) -> bool:
-        """Whether the budget is spent."""
+        """Whether the budget is spent; once it is it stays so, for what was cut short is not complete."""
         self.looks += 1
-        late = self.looks % TIMED == 1 and thread_time() > self.deadline
-        return late or (self.limit is not None and self.visited >= self.limit)
+        self.late = self.late or (self.looks % TIMED == 1 and thread_time() > self.deadline)
+        return self.late or (self.limit is not None and self.visited >= self.limit)
 
     def _goes_on(self) -> bool:
         """Count one more visited state; whether the budget allows it."""
