@@ -135,7 +135,7 @@ DAMAGE = {
         "campaign.json",
         lambda text: forged(text, exit=3, causes=[]),
     ),
-    "says exercised of REB-9 (acme:Broker as solace): 5; its tables come to 0": (
+    "says exercised of REB-16 (acme:Broker as solace): 5; its tables come to 0": (
         "campaign.json",
         lambda text: forged(text, "not exercised", "solace", exercised=5),
     ),

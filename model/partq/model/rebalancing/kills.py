@@ -6,22 +6,19 @@ How a flow is lost, and what follows, is `norm`'s business.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import chain, combinations
 from typing import Final
 
 from ..configuration import FOREVER
 from ..state import Deadline, Flows, State
-from .handoffs import FLOWLESS, given_back
-from .norm import left
+from .handoffs import given_back
 
 _BACK: Final = FOREVER - 1
 """When a change is told at the latest that is told once a killed broker is back."""
 
 
-def killed(state: State, slack: int) -> Iterator[State]:
-    """What a kill of the broker may do to the flows: they are there again when it is, or any of them, or all,
-    are gone. Of those that are kept the locks may be lost, so that a handoff has nothing to wait for any more
-    (REB-14). All come last: searches that jump back to a kill would try the others in vain."""
+def killed(state: State) -> Iterator[State]:
+    """What a kill of the broker may do to the flows: they are there again when it is, or gone. Of those that
+    are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
     flows = state.flows
     if flows is None:
         yield state
@@ -30,8 +27,6 @@ def killed(state: State, slack: int) -> Iterator[State]:
     kept = state._replace(flows=flows._replace(handoff=due))
     yield _told_later(kept)
     names = [name for name, _ in flows.active + flows.standby]
-    for some in chain.from_iterable(combinations(names, size) for size in range(1, len(names))):
-        yield from _ended(kept, some, slack)
     if names or any(flows.owner):
         yield _all_ended(state, flows, names)
 
@@ -48,23 +43,11 @@ def _all_ended(state: State, flows: Flows, names: Collection[str]) -> State:
     return state._replace(flows=Flows(owner=nothing, handoff=nothing, unseen=unseen, ends=ends))
 
 
-def _ended(state: State, names: Collection[str], slack: int) -> Iterator[State]:
-    """The states after a kill that ended some of the flows. That their partitions are unbound may be told."""
-    states = [state]
-    for name in names:
-        states = [after for one in states for after in left(one, name, slack)]
-    yield from (_told_later(one, names) for one in states)
-
-
-def _told_later(state: State, ended: Collection[str] = ()) -> State:
-    """The state in which changes may be told once the broker is back, and those of flows that ended need
-    not."""
+def _told_later(state: State) -> State:
+    """The state in which changes may be told once the broker is back."""
     flows = state.flows
     assert flows is not None
-    unseen = (
-        (*event[:3], FOREVER if event[1] in ended and event[2] in FLOWLESS else max(event[3], _BACK))
-        for event in flows.unseen
-    )
+    unseen = ((*event[:3], max(event[3], _BACK)) for event in flows.unseen)
     return state._replace(flows=flows._replace(unseen=tuple(unseen)))
 
 
