@@ -111,14 +111,29 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
 def lost(state: State, proc: str, slack: int) -> Iterator[State]:
     """All flows of a client are lost."""
     flows = state.flows
-    name = (
-        None if flows is None else next((f for f, who in flows.active + flows.standby if who == proc), None)
-    )
-    if name is None:
-        yield state
+    every = () if flows is None else flows.active + flows.standby
+    names = [name for name, who in every if who == proc]
+    if len(names) < 2:
+        yield from left(state, names[0], slack) if names else (state,)
         return
-    for after in left(state, name, slack):
-        yield from lost(after, proc, slack)
+    found: dict[State, None] = {}
+    for order in _orders(flows, names):
+        states = [state]
+        for name in order:
+            states = [after for one in states for after in left(one, name, slack)]
+        found |= dict.fromkeys(states)
+    yield from found
+
+
+def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """In what orders flows that are gone at one instant may be replaced by standbys: active ones before those
+    that stand by and are gone, too; and after them, first as many as there are standbys left."""
+    standby = () if flows is None else tuple(name for name, _ in flows.standby)
+    going = tuple(name for name in standby if name in names)
+    active = tuple(name for name in names if name not in going)
+    yield active + going
+    for first in combinations(active, min(len(active), len(standby) - len(going))):
+        yield (*going, *first, *(name for name in active if name not in first))
 
 
 @point("REB-4", "REB-9", "REB-10")
