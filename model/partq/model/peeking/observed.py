@@ -215,9 +215,15 @@ def revealed(
         look = looks(state, log[index], seen, action)
         if look is None or not is_labelled(state, log[index], seen.state):
             return None
-        log[index] = look
+        log[index] = _labelled(look, seen.state)
     after = _less(with_log(part, tuple(log)), missing)
     return moved(with_part(state, p, after), action, p, max(part.log[index].number for index in chosen))
+
+
+@clause("TXN-5")
+def _labelled(entry: Entry, shown: str | None) -> Entry:
+    """The message that was shown in that state: as what a commit made it it is no more shown as before."""
+    return entry._replace(group=None) if shown == label(entry) and shown in LABELS else entry
 
 
 @point("PEEK-6")
