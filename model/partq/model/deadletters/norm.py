@@ -91,10 +91,11 @@ def tells_why(state: State, entry: Entry, shown: Delivery | None) -> bool:
     """Whether the reason, if shown, fits what happened to the message. The reader checks holders' reasons."""
     if shown is None or shown.reason is None:
         return True
+    expired = shown.reason == EXPIRED and entry.life is not None
     if entry.status == PARTING and entry.tries <= state.cfg.limit:
         own = next(filter(None, (why(state.cfg) for why in sets_aside)), None)
-        return shown.reason not in OWN if own is None else shown.reason == own
-    return shown.reason == EXCEEDED or (shown.reason == EXPIRED and entry.life is not None)
+        return shown.reason not in OWN if own is None else shown.reason == own or expired
+    return shown.reason == EXCEEDED or expired
 
 
 @clause("SEQ-2", "SEQ-6", "RCV-15")

@@ -25,7 +25,7 @@ from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.configuration import FOREVER, Config
 from partq.model.duplicates.norm import is_own_id
-from partq.model.messages import Delivery, Message, as_active, as_copy, effective_key, is_copy, is_shown_as
+from partq.model.messages import Delivery, Message, as_copy, effective_key, is_copy, is_shown_as, message_id
 from partq.model.operations import Outcome
 from partq.model.profiles import Entity, requirements_of
 
@@ -145,10 +145,10 @@ def _without_id(record: Record) -> bool:
 def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] | None:
     """The first message that was sent without an ID and is shown with none, with another one than before, or
     with that of another one of its key."""
-    sent = {as_active(m.id): (r, m) for r in records for m in _messages(r) if m.without_id}
+    sent = {message_id(m.id): (r, m) for r in records for m in _messages(r) if m.without_id}
     borne, owners = dict[str, str](), dict[tuple[str, str | None], tuple[str, int]]()
     for record, one in ((r, one) for r in records for one in r.messages):
-        name, shown = as_active(one.id), one.message_id
+        name, shown = message_id(one.id), one.message_id
         if shown is None or name not in sent:
             continue
         before, key = borne.setdefault(name, shown), effective_key(sent[name][1], cfg.profile.key_rule)

@@ -139,12 +139,13 @@ def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Reco
         if by is None and came and False not in fits and plain and counts:
             by = known.emptied - 1
         arrival = _arrival(send, message, by, dict(_marks(send, message, since, known)))
-        yield _noting(arrival, send) if at_once and send.outcome == Outcome.OK else arrival
+        known_sent = send.outcome == Outcome.OK and done < FOREVER and at_once is not None
+        yield _noting(arrival, send.call, max(returned(send), done)) if known_sent else arrival
 
 
-def _noting(arrival: Record, send: Record) -> Record:
+def _noting(arrival: Record, since: int, by: int) -> Record:
     """The arrival that says when the first queue stored what it was sent, unless it dropped that."""
-    return structs.replace(arrival, args={**arrival.args, _SENT: (send.call, returned(send))})
+    return structs.replace(arrival, args={**arrival.args, _SENT: (since, by)})
 
 
 def _repeated(records: Records) -> Mapping[str, bool]:
@@ -275,10 +276,11 @@ def _are_one(cfg: Config, one: tuple[Message, int, int], other: tuple[Message, i
 
 
 def _lost(cfg: Config, records: Records) -> tuple[str, int, str] | None:
-    """The end at which a message that was set aside for certain is nowhere, though all was found empty."""
-    shown = {as_active(one.id) for record in records for one in record.messages}
+    """The end at which a message that was set aside for certain is nowhere, though all was found empty. Of
+    several of one ID one is enough: the others may be duplicates."""
+    shown = {message_id(one.id) for record in records for one in record.messages}
     came = (r for r in records if r.op == FORWARD and r.outcome == Outcome.OK and cfg.entity.forward_to)
-    lost = next((m.id for r in came for m in r.args["messages"] if m.id not in shown), None)
+    lost = next((m.id for r in came for m in r.args["messages"] if message_id(m.id) not in shown), None)
     if lost is None or not all(map(cfg.forbids, ("FWD-2", "RCV-2"))):
         return None
     end = max((r for r in records if r.op == DRAINED and "entity" in r.args), key=lambda record: record.call)

@@ -1,19 +1,20 @@
 """What is scheduled in a topic, as a subscription is read with it: the message waits in the topic, which no
 client can look at, and is copied once its time has come, by the rules of that time.
 
-How long that takes no source bounds: so a copy that never comes is held against nobody. A cancel that was not
-refused may have been in time, or not: of what it names no copy need come. What a scheduled message used up of
-its topic's numbers a subscription may leave out.
+How long that takes no source bounds: so a copy that never comes is held against nobody. Of what a
+cancel names that was not refused none need come, and none may if it was in time for certain. What a scheduled
+message used up of its topic's numbers a subscription may leave out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
 
+from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import BATCHES, CANCELS, SCHEDULES
@@ -23,8 +24,11 @@ from partq.model.messages import Message, as_active, message_id
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.topics.norm import is_in_time
 
-DUE: Final = "due"
+DUE: Final = "copied from"
 """The argument of a copy's record that says from which time on it may come, ns."""
+
+_GONE: Final = "cancelled in time"
+"""The one that says whether it may not come at all."""
 
 
 def with_activations(records: Records, skew: int) -> Records:
@@ -40,16 +44,19 @@ def _scheduled(record: Record) -> list[Message]:
     return [one for one in record.args.get("messages", ()) if one.scheduled_at is not None]
 
 
-def _cancelled(records: Sequence[Record]) -> frozenset[str]:
-    """The IDs of the messages that a cancel may have been about which was not refused."""
+def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
+    """The IDs of the messages that a cancel may have been about which was not refused, with when they were
+    cancelled for certain."""
     names = {shown.seq: shown.id for r in records if r.op == SCHEDULES for shown in r.messages}
-    asked = [r.args["seq"] for r in records if r.op == CANCELS and r.outcome != Outcome.ERROR]
-    if any(seq not in names for seq in asked):
-        return frozenset(one.id for record in records for one in _scheduled(record))
-    return frozenset(names[seq] for seq in asked)
+    asked = [r for r in records if r.op == CANCELS and r.outcome != Outcome.ERROR]
+    found = {one.id: FOREVER for record in records for one in _scheduled(record)}
+    if all(record.args["seq"] in names for record in asked):
+        found = {names[record.args["seq"]]: FOREVER for record in asked}
+    done = (record for record in asked if record.outcome == Outcome.OK and record.args["seq"] in names)
+    return found | {names[record.args["seq"]]: returned(record) for record in done}
 
 
-def _read(record: Record, cancelled: frozenset[str], skew: int) -> Iterator[Record]:
+def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[Record]:
     later = _scheduled(record)
     if not later:
         if record.op != CANCELS:
@@ -74,7 +81,11 @@ def _read(record: Record, cancelled: frozenset[str], skew: int) -> Iterator[Reco
         yield structs.replace(
             record,
             op="send",
-            args={"messages": (replace(one, scheduled_at=None),), DUE: due},
+            args={
+                "messages": (replace(one, scheduled_at=None),),
+                DUE: due,
+                _GONE: cancelled.get(one.id, FOREVER) < due - skew,
+            },
             call=max(record.call, due - skew),
             ret=None,
             outcome=Outcome.UNKNOWN if maybe else Outcome.OK,
@@ -83,10 +94,14 @@ def _read(record: Record, cancelled: frozenset[str], skew: int) -> Iterator[Reco
 
 
 def too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
-    """The first copy that is shown before its time: the rule, the record, and why."""
+    """The first copy that is shown before its time, or though it was cancelled before then: the rule, the
+    record, and why."""
+    gone = {message_id(m.id) for r in records if r.args.get(_GONE) for m in r.args["messages"]}
     due = {message_id(m.id): r.args[DUE] for r in records if DUE in r.args for m in r.args["messages"]}
     for record, shown in ((r, shown) for r in records for shown in r.messages):
         id = message_id(as_active(shown.id))
+        if id in gone and cfg.forbids("SCH-3"):
+            return "SCH-3", record.i, f"{id!r} is shown, though it was cancelled before its time"
         for time, how in ((returned(record), "shown"), (shown.enqueued_at, "shown as enqueued")):
             if id in due and time is not None and not is_in_time(cfg, due[id], time):
                 return "SCH-1", record.i, f"{id!r} is {how} before its time"

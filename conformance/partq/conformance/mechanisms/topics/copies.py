@@ -35,7 +35,8 @@ _Number = tuple[str, bool, int | None, int | None]
 def copies_apart(records: Records) -> Records:
     """The records with the copies that rules may make. Raises `Ambiguous`."""
     acting = [record for record in records if record.args.get("rule", {}).get("action")]
-    return _Copies(records, acting).named() if acting else records
+    told = any(name == RULE_NAME for r in records for one in r.messages for name, _ in one.properties or ())
+    return _Copies(records, acting).named() if acting or told else records
 
 
 class _Copies:
