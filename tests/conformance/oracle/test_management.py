@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.evaluation.decision import check_history
 from partq.conformance.execution.runner import run
+from partq.conformance.history import History
 from partq.conformance.history.notation import history
 from partq.conformance.oracle.blame import blame
 from partq.conformance.oracle.judge import Judged, judge
@@ -41,6 +43,25 @@ def test_after_an_unknown_outcome_no_count_is_compared(doubtful: str) -> None:
     text = f"{TWO}{doubtful} -> unknown timeout\nenv advance 50s\nq get active=1\n"
     assert status(text) is Judged.ACCEPTED
     assert status(text.replace(doubtful, "c peek 5")) is Judged.REJECTED
+
+
+@pytest.mark.parametrize(
+    ("before", "shown", "judged"),
+    [
+        ("p send m1 key=a", "active=0", Judged.REJECTED),
+        ("p send m1 key=a\nenv partition_down 1", "active=0", Judged.ACCEPTED),
+        ("p send m1 key=a\nenv partition_down 1\nenv partition_up 1", "active=0", Judged.REJECTED),
+        ("p send m1 key=a at=500s", "active=0 scheduled=1", Judged.ACCEPTED),
+        ("p send m1 key=a at=500s", "active=1", Judged.REJECTED),
+    ],
+)
+def test_a_subscription_counts_anything_amid_an_outage_and_of_what_its_topic_schedules(
+    before: str, shown: str, judged: Judged
+) -> None:
+    found = history(f"{before}\nenv advance 50s\nq get {shown}", subscriptions={"a": "true"})
+    *rest, get = found.records
+    records = (*rest, structs.replace(get, entity=f"{get.entity}/Subscriptions/a"))
+    assert judge(History(found.header, records)).status is judged
 
 
 def test_a_rule_on_what_is_stored_is_blamed_where_a_message_is_lost_that_is_not_counted() -> None:

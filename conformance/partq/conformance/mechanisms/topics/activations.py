@@ -27,6 +27,10 @@ from partq.model.topics.norm import is_in_time
 DUE: Final = "copied from"
 """The argument of a copy's record that says from which time on it may come, ns."""
 
+GETS: Final = "get"
+_COUNTED: Final = "scheduled"
+"""What a subscription counts of that which waits in its topic no source says."""
+
 _GONE: Final = "cancelled in time"
 """The one that says whether it may not come at all."""
 
@@ -59,7 +63,9 @@ def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
 def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[Record]:
     later = _scheduled(record)
     if not later:
-        if record.op != CANCELS:
+        if record.op == GETS:
+            yield structs.replace(record, args={k: v for k, v in record.args.items() if k != _COUNTED})
+        elif record.op != CANCELS:
             yield record
         return
     args = {name: value for name, value in record.args.items() if name != "messages"}

@@ -16,13 +16,14 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
+from partq.conformance.mechanisms.topics.activations import GETS
 from partq.conformance.oracle.roles import BATCHES, COMMITS, DOWN, LOOKS, UP
 from partq.conformance.oracle.uses import Records
 from partq.model.messages import Message
 from partq.model.operations import DRAINED, UNAVAILABLE, Outcome
 
-_NOTHING: Final = LOOKS | {DRAINED}
-"""What says that nothing is there."""
+_NOTHING: Final = LOOKS | {DRAINED, GETS}
+"""What says that nothing is there, or how much."""
 
 _Span = tuple[int, int]
 
