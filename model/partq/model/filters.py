@@ -22,7 +22,7 @@ SQL: Final = "sql:"
 """What a rule begins with that is an SQL filter."""
 
 LONGEST: Final = 1024
-"""The most characters of a filter: the vendor's quota."""
+"""The most characters of a filter, and of an action: the vendor's quota."""
 
 DEEPEST: Final = 32
 """The most filters within each other, but for parentheses that change nothing."""
@@ -89,26 +89,29 @@ class Filter(NamedTuple):
 @lru_cache(maxsize=4096)
 def parsed(rule: str) -> Filter:
     """The filter of a rule that begins with `SQL`. Raises `InvalidFilter`."""
-    from lark import UnexpectedInput
-
-    text = rule.removeprefix(SQL)
-    if len(text) > LONGEST:
-        raise InvalidFilter(f"has {len(text)} characters, more than {LONGEST}")
-    try:
-        tree = _parser().parse(text)
-    except UnexpectedInput as error:
-        at = f"at character {error.column}" if error.column > 0 else "at its end"
-        raise InvalidFilter(f"is not understood {at}: {text!r}") from None
     reader = _Reader()
-    test = reader.read(tree, 0)
+    test = reader.read(tree_of(rule.removeprefix(SQL), _GRAMMAR, InvalidFilter), 0)
     return Filter(test, "; ".join(dict.fromkeys(reader.doubts)))
 
 
+def tree_of(text: str, grammar: str, invalid: type[ValueError]) -> Any:
+    """The parse tree of a filter, or of an action. Raises ``invalid``."""
+    from lark import UnexpectedInput
+
+    if len(text) > LONGEST:
+        raise invalid(f"has {len(text)} characters, more than {LONGEST}")
+    try:
+        return _parser(grammar).parse(text)
+    except UnexpectedInput as error:
+        at = f"at character {error.column}" if error.column > 0 else "at its end"
+        raise invalid(f"is not understood {at}: {text!r}") from None
+
+
 @cache
-def _parser() -> Lark:
+def _parser(grammar: str) -> Lark:
     from lark import Lark
 
-    return Lark(_GRAMMAR, parser="lalr", lexer="basic")
+    return Lark(grammar, parser="lalr", lexer="basic")
 
 
 class _Reader:
@@ -153,10 +156,10 @@ class _Reader:
         kind, own = self._operand(parts[0])
         if kind != "a text":
             self.doubts.append(f"no source says how {kind} is like a text")
-        escape = _text(parts[2]) if len(parts) > 2 else ""
+        escape = text_of(parts[2]) if len(parts) > 2 else ""
         if len(parts) > 2 and len(escape) != 1:
             raise InvalidFilter(f"has another escape character than a single one: {escape!r}")
-        pattern = self._pattern(_text(parts[1]), escape)
+        pattern = self._pattern(text_of(parts[1]), escape)
         return lambda message: _union(_like(value, pattern) for value in own(message))
 
     def _pattern(self, text: str, escape: str) -> Pattern:
@@ -176,7 +179,7 @@ class _Reader:
         """Its kind, and its values."""
         if getattr(part, "data", None) == "property":
             return "a text", _property(part.children)
-        value: Value = _text(part)
+        value: Value = text_of(part)
         if part.type == "TEXT":
             return "a text", lambda message: (value,)
         if part.type == "TRUTH":
@@ -207,9 +210,8 @@ def _negated(test: Test) -> Test:
 
 def _property(names: Sequence[Token]) -> Operand:
     """The property of that name, whose case does not matter, of the scope before it, or of users."""
-    scope = str(names[0]).casefold() if len(names) > 1 else "user"
-    last = str(names[-1])
-    name = (last[1:-1].replace("]]", "]") if names[-1].type == "BRACKETED" else last).casefold()
+    scope, last = scoped(names)
+    name = last.casefold()
     if scope == "user":
         return lambda message: _of_user(message, name)
     if scope != "sys":
@@ -217,6 +219,13 @@ def _property(names: Sequence[Token]) -> Operand:
     if name not in _SYSTEM:
         raise InvalidFilter(f"has a system property that is not modelled: {last}")
     return _SYSTEM[name]
+
+
+def scoped(names: Sequence[Token]) -> tuple[str, str]:
+    """The scope of a property, and its name."""
+    scope = str(names[0]).casefold() if len(names) > 1 else "user"
+    last = str(names[-1])
+    return scope, last[1:-1].replace("]]", "]") if names[-1].type == "BRACKETED" else last
 
 
 def _of_user(message: Message, name: str) -> Iterable[Value]:
@@ -238,7 +247,8 @@ _SYSTEM: Final[dict[str, Operand]] = {
 }
 
 
-def _text(token: str) -> str:
+def text_of(token: str) -> str:
+    """The text of a constant."""
     return token[1:-1].replace("''", "'")
 
 

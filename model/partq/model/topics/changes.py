@@ -6,13 +6,10 @@ and what no source says of it, is in `docs/rules/topics.md`.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-from ..filters import LONGEST
-
-if TYPE_CHECKING:
-    from lark import Lark, Token
+from ..filters import scoped, text_of, tree_of
 
 Properties = tuple[tuple[str, str], ...]
 
@@ -56,15 +53,7 @@ class Change(NamedTuple):
 @lru_cache(maxsize=4096)
 def parsed(text: str) -> Change:
     """The change that an action asks for. Raises `InvalidAction`, `Unsettled`."""
-    from lark import UnexpectedInput
-
-    if len(text) > LONGEST:
-        raise InvalidAction(f"has {len(text)} characters, more than {LONGEST}")
-    try:
-        tree: Any = _parser().parse(text)
-    except UnexpectedInput as error:
-        at = f"at character {error.column}" if error.column > 0 else "at its end"
-        raise InvalidAction(f"is not understood {at}: {text!r}") from None
+    tree = tree_of(text, _GRAMMAR, InvalidAction)
     steps = tuple(_step(*statement.children) for statement in tree.children)
     if len(steps) > MOST:
         raise InvalidAction(f"has {len(steps)} statements, more than {MOST}")
@@ -73,16 +62,8 @@ def parsed(text: str) -> Change:
     return Change(steps)
 
 
-@cache
-def _parser() -> Lark:
-    from lark import Lark
-
-    return Lark(_GRAMMAR, parser="lalr", lexer="basic")
-
-
-def _step(property: Any, value: Token | None = None) -> tuple[str, str | None]:
-    *scope, last = property.children
-    if scope and scope[0].casefold() != "user":
-        raise InvalidAction(f"changes what is no user property: {scope[0]}.{last}")
-    name = last[1:-1].replace("]]", "]") if last.type == "BRACKETED" else str(last)
-    return name, None if value is None else value[1:-1].replace("''", "'")
+def _step(property: Any, value: Any = None) -> tuple[str, str | None]:
+    scope, name = scoped(property.children)
+    if scope != "user":
+        raise InvalidAction(f"changes what is no user property: {scope}.{name}")
+    return name, None if value is None else text_of(value)
