@@ -11,15 +11,12 @@ from typing import Final
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 
-from .conditions import trees
+from .conditions import QUOTA, trees
 from .errors import Refused
 from .store import Content, Letter
 
 NAMED: Final = "RuleName"
 """The user property that tells which rule made a copy."""
-
-QUOTA: Final = 1024
-"""The most characters of an action."""
 
 STATEMENTS: Final = 32
 """The most statements of one."""

@@ -21,7 +21,7 @@ MARK: Final = "sql:"
 """What such a filter begins with."""
 
 QUOTA: Final = 1024
-"""The most characters of one."""
+"""The most characters of one, and of an action."""
 
 NESTED: Final = 50
 """The most conditions inside of one another."""

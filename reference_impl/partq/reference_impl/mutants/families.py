@@ -15,6 +15,7 @@ from ..core import Core
 from ..errors import Refused
 from ..flowend import FlowEnd
 from ..flows import Assignments
+from ..forwarding import Relay
 from ..frontend import FrontEnd
 from ..handoffs import Flow, Seat
 from ..network import Connection
@@ -46,6 +47,13 @@ def lose(stored: Stored) -> None:
         free = partition.take([one for one in partition.waiting() if one is stored])
         if free or stored.lock is not None:
             partition.complete(stored)
+
+
+def forget_ids(relay: Relay) -> None:
+    """Forget all message IDs, of the queue that forwards and of the one that it forwards to."""
+    for partition in (*relay.queue.partitions, *relay.onward.partitions):
+        if partition.memory is not None:
+            partition.memory.stored_at.clear()
 
 
 def complete(messages: Sequence[Stored]) -> None:

@@ -1,7 +1,5 @@
 """Defects in forwarding: keys (FWD-1), how far messages go (FWD-2), losses (RCV-2), times (SCH-1), copies
-(TOPIC-1), transactions (TXN-5),
-duplicates (DUP-1), sessions
-(SES-4)."""
+(TOPIC-1), transactions (TXN-5), duplicates (DUP-1), sessions (SES-4)."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from ..sessions import Held, SessionLocks
 from ..store import Content, Stored
 from ..topics import Copies
 from ..transactions import Transaction
+from .families import forget_ids
 from .forms import before, then
 from .registry import defect
 
@@ -116,9 +115,7 @@ def forwarded_before_the_commit(self: FrontEnd, txn: Transaction) -> None:
 @defect("DUP-1", "pass_on", before, profile="azure-standard")
 def forwarded_ids_are_forgotten(self: Relay) -> None:
     """When a message is forwarded all message IDs are forgotten, here and where it comes to."""
-    for partition in (*self.queue.partitions, *self.onward.partitions):
-        if partition.memory is not None:
-            partition.memory.stored_at.clear()
+    forget_ids(self)
 
 
 @defect("SES-4", "grant", profile="azure-standard")

@@ -8,6 +8,7 @@ from ...frontend import FrontEnd
 from ...partition import Partition
 from ...store import Content, Stored
 from ...transactions import Transaction
+from ..families import forget_ids
 from ..forms import before
 from ..registry import defect
 
@@ -60,6 +61,4 @@ def last_of_a_rollback_is_forwarded(self: FrontEnd, txn: Transaction) -> None:
 @defect("DUP-1", "resume", before, profile="azure-premium")
 def ids_on_the_way_are_volatile(self: Relay) -> None:
     """A queue that serves again, and the one that it forwards to, have forgotten all message IDs."""
-    for partition in (*self.queue.partitions, *self.onward.partitions):
-        if partition.memory is not None:
-            partition.memory.stored_at.clear()
+    forget_ids(self)
