@@ -106,17 +106,14 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
         for op, method in (("send", "send"), ("send_batch", "send"), ("schedule", "schedule"))
     },
     "cancel_scheduled": _calls("cancel", "seq", "txn"),
-    "receive": _at(
-        _calls("receive", "connection", "max", "delete", "timeout", "flow", timeout=RECEIVE_TIMEOUT)
-    ),
-    "accept_session": _at(
-        _calls("accept_session", "connection", "session_id", "timeout", timeout=RECEIVE_TIMEOUT)
-    ),
-    "receive_session": _at(
-        _calls(
-            "receive_session", "connection", "session_id", "max", "delete", "timeout", timeout=RECEIVE_TIMEOUT
+    **{
+        op: _at(_calls(op, "connection", *names, timeout=RECEIVE_TIMEOUT))
+        for op, names in (
+            ("receive", ("max", "delete", "timeout", "flow")),
+            ("accept_session", ("session_id", "timeout")),
+            ("receive_session", ("session_id", "max", "delete", "timeout")),
         )
-    ),
+    },
     **{op: _calls("settle", "connection", "how", "locks", "txn", "reason", how=op) for op in SETTLEMENTS},
     "renew_lock": _calls("renew", "lock"),
     **{op: _calls(op, "txn") for op in ("begin", "commit", "rollback")},

@@ -1,8 +1,8 @@
 """The role of each operation in judging, in one place: no other module of the oracle names an operation.
 
-A *role* says how an effect is split into partitions (`effects`), what an excerpt about a few messages has of
-it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). Properties of the
-alphabet say most roles. The names below the table say what one or a few operations do.
+A *role* says how an effect is split into partitions (`taking_apart`), what an excerpt about a few messages
+has of it (`message_excerpts`), and on what it depends where nothing explains it (`backjumping`). Properties
+of the alphabet say most roles. The names below the table say what one or a few operations do.
 """
 
 from __future__ import annotations

@@ -17,11 +17,12 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
+from partq.conformance.mechanisms.topics.outages import in_vain
 from partq.conformance.oracle.roles import BATCHES, CANCELS, SCHEDULES
 from partq.conformance.oracle.uses import Records
 from partq.model.configuration import Config
 from partq.model.messages import Message, as_active, message_id
-from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.operations import Outcome
 from partq.model.topics.norm import is_in_time
 
 DUE: Final = "copied from"
@@ -37,14 +38,15 @@ _GONE: Final = "cancelled in time"
 
 def with_activations(records: Records, skew: int) -> Records:
     """The records, in which what is scheduled is sent when it is copied. Times may differ by ``skew``, ns."""
-    if not any(_scheduled(record) for record in records):
+    if not any(scheduled_by(record) for record in records):
         return tuple(record for record in records if record.op != CANCELS)
     cancelled = _cancelled(records)
     found = (one for record in records for one in _read(record, cancelled, skew))
     return tuple(sorted(found, key=lambda record: record.call))
 
 
-def _scheduled(record: Record) -> list[Message]:
+def scheduled_by(record: Record) -> list[Message]:
+    """The messages that the record schedules."""
     return [one for one in record.args.get("messages", ()) if one.scheduled_at is not None]
 
 
@@ -53,7 +55,7 @@ def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
     cancelled for certain."""
     names = {shown.seq: shown.id for r in records if r.op == SCHEDULES for shown in r.messages}
     asked = [r for r in records if r.op == CANCELS and r.outcome != Outcome.ERROR]
-    found = {one.id: FOREVER for record in records for one in _scheduled(record)}
+    found = {one.id: FOREVER for record in records for one in scheduled_by(record)}
     if all(record.args["seq"] in names for record in asked):
         found = {names[record.args["seq"]]: FOREVER for record in asked}
     done = (record for record in asked if record.outcome == Outcome.OK and record.args["seq"] in names)
@@ -61,7 +63,7 @@ def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
 
 
 def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[Record]:
-    later = _scheduled(record)
+    later = scheduled_by(record)
     if not later:
         if record.op == GETS:
             yield structs.replace(record, args={k: v for k, v in record.args.items() if k != _COUNTED})
@@ -77,10 +79,7 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
     if at_once:
         yield structs.replace(record, op=BATCHES, args={**args, "messages": at_once})
     used = tuple(replace(one, id=f"number of {one.id}", scheduled_at=None) for one in later)
-    why = sorted(UNAVAILABLE)[0]
-    yield structs.replace(
-        record, op=BATCHES, args={"messages": used}, outcome=Outcome.ERROR, error=why, messages=(), proc=""
-    )
+    yield in_vain(record, used)
     for one in later:
         maybe = record.outcome == Outcome.UNKNOWN or one.id in cancelled
         due = one.scheduled_at or 0

@@ -48,7 +48,7 @@ def _read(record: Record, records: Records, spans: Sequence[_Span]) -> Iterator[
     if record.op == DOWN:
         if record.outcome != Outcome.ERROR:
             yield structs.replace(record, args={})
-            yield from _in_vain(record, records, spans)
+            yield from _tried(record, records, spans)
         return
     amid = [end for begin, end in spans if begin <= returned(record) and record.call <= end]
     if record.op == UP or (amid and record.op in _NOTHING and not record.messages):
@@ -62,7 +62,7 @@ def _later(record: Record, end: int) -> int | None:
     return None if end == FOREVER or record.ret is None else max(record.ret, end)
 
 
-def _in_vain(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterator[Record]:
+def _tried(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterator[Record]:
     """A send that failed, of as many messages without a key as may have been tried in vain: each may have
     used up a number."""
     end = next(end for begin, end in spans if begin == fault.call)
@@ -70,7 +70,12 @@ def _in_vain(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterato
     tried = sum(len(record.args.get("messages", ())) for record in sent)
     if tried:
         lost = tuple(Message(f"tried in vain {fault.i} {n}") for n in range(tried))
-        why = sorted(UNAVAILABLE)[0]
-        yield structs.replace(
-            fault, op=BATCHES, args={"messages": lost}, outcome=Outcome.ERROR, error=why, proc=""
-        )
+        yield in_vain(fault, lost)
+
+
+def in_vain(record: Record, lost: tuple[Message, ...]) -> Record:
+    """A send of these messages that failed at that time, so that each may have used up a number."""
+    args, why = {"messages": lost}, sorted(UNAVAILABLE)[0]
+    return structs.replace(
+        record, op=BATCHES, args=args, outcome=Outcome.ERROR, error=why, messages=(), proc=""
+    )

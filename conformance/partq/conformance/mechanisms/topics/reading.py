@@ -1,7 +1,8 @@
 """Topics in a history: what is judged of them, and what exercises the rule on copies.
 
-Each subscription is read as a queue that is sent all that its topic is sent (`history/entities.py`). What is
-done to the topic besides is not followed yet.
+Each subscription is read as a queue that is sent all that its topic is sent (`history/entities.py`). What
+else is read of topics: scheduled messages (`activations`), outages (`outages`), several copies of one message
+(`copies`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 from partq.conformance.facts.index import Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import whole_of
-from partq.conformance.mechanisms.topics.activations import DUE, too_early, with_activations
+from partq.conformance.mechanisms.topics.activations import DUE, scheduled_by, too_early, with_activations
 from partq.conformance.mechanisms.topics.copies import copies_apart
 from partq.conformance.mechanisms.topics.outages import with_any_struck
 from partq.conformance.oracle.identity import Ambiguous
@@ -34,7 +35,7 @@ def _followed(entity: Entity, records: Records, skew: int) -> Records:
         raise Ambiguous(doubts)
     if isinstance(entity, Destination) and (why := _not_forwarded(entity, records)):
         raise Ambiguous(f"{why} are not modelled where a subscription forwards")
-    if entity.duplicate_detection and any(map(_schedules, records)):
+    if entity.duplicate_detection and any(map(scheduled_by, records)):
         raise Ambiguous("what is scheduled in a topic that detects duplicates is not modelled")
     given = {shown.lock for record in records if record.op in DELIVERS for shown in record.messages}
     if _changed_within(records):
@@ -54,7 +55,7 @@ def _not_forwarded(entity: Entity, records: Records) -> str | None:
         return "duplicates"
     if any(record.args.get("rule", {}).get("action") for record in records):
         return "rules with an action"
-    if any(_schedules(record) or record.op == CANCELS for record in records):
+    if any(scheduled_by(record) or record.op == CANCELS for record in records):
         return "scheduled messages"
     return "outages of a partition" if any(record.op == DOWN for record in records) else None
 
@@ -66,17 +67,13 @@ def _changed_within(records: Records) -> bool:
     return first is not None and any(r.ret is None or r.ret >= first for r in changes)
 
 
-def _schedules(record: Record) -> bool:
-    return any(message.scheduled_at is not None for message in record.args.get("messages", ()))
-
-
 def _not_followed(record: Record) -> str | None:
     op = OPS[record.op]
     if "txn" in record.args and record.lock_tokens:
         return "transactions that settle copies are not modelled"
     if "rule" in record.args and (why := _unknown_rule(record)):
         return why
-    if "txn" in record.args and (_schedules(record) or record.op == CANCELS):
+    if "txn" in record.args and (scheduled_by(record) or record.op == CANCELS):
         return "what a transaction schedules in a topic, or cancels, is not modelled"
     if record.is_env or op.link or record.lock_tokens or record.op in _FOLLOWED or whole_of(record.entity):
         return None
