@@ -91,20 +91,24 @@ def rejected_by(facts: Facts, sent: Sent) -> str | None:
     return rule if rule is not None and applies(facts, rule) else None
 
 
-def _by_shape(facts: Facts, sent: Sent) -> str | None:
-    """The rule that the request breaks by itself."""
-    record = sent.record
+def forbidden(facts: Facts, record: Record) -> str | None:
+    """The rule that a request breaks by itself."""
     if unfit_in_session(facts, record):
         return "TXN-3"
     if any(conflicting(message) for message in record.args["messages"]):
         return "KEY-3"
-    if key_count(record) > 1:
-        return "KEY-7"
-    if "txn" in record.args:
-        if sent.key is None:
-            return "TXN-1"
-        return key_rule(facts) if _second_key(facts.txns[record.args["txn"]], sent) else None
-    return None
+    return "KEY-7" if key_count(record) > 1 else None
+
+
+def _by_shape(facts: Facts, sent: Sent) -> str | None:
+    """The rule that the request breaks by itself, or by its place in a transaction."""
+    record = sent.record
+    rule = forbidden(facts, record)
+    if rule is not None or "txn" not in record.args:
+        return rule
+    if sent.key is None:
+        return "TXN-1"
+    return key_rule(facts) if _second_key(facts.txns[record.args["txn"]], sent) else None
 
 
 def _second_key(txn: Txn, sent: Sent) -> bool:

@@ -22,6 +22,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import (
     applies,
     enlisted_only,
+    forbidden,
     homes,
     key_count,
     key_rule,
@@ -42,7 +43,7 @@ def check(facts: Facts) -> Report:
         _judge_valid(facts, report)
     if applies(facts, "KEY-7"):
         for record in facts.requests:
-            if (rule := _forbidden(facts, record)) is not None:
+            if (rule := forbidden(facts, record)) is not None:
                 _judge(facts, report, rule, record)
         _judge_batches(facts, report)
     for txn in facts.txns.values():
@@ -65,22 +66,13 @@ def _judge(facts: Facts, report: Report, rule: str, record: Record, *before: Rec
         report.count(rule)
 
 
-def _forbidden(facts: Facts, record: Record) -> str | None:
-    """The rule that a request breaks by itself."""
-    if unfit_in_session(facts, record):
-        return "TXN-3"
-    if any(conflicting(message) for message in record.args["messages"]):
-        return "KEY-3"
-    return "KEY-7" if key_count(record) > 1 else None
-
-
 def _judge_batches(facts: Facts, report: Report) -> None:
     """KEY-5: keyless batches are refused as invalid again and again, though batches are not. One refusal may
     have another reason (KEY-9), and where sessions are required all have (SES-3). KEY-7 is exercised by each
     batch of one key that came whole."""
     keyed, accepted, refused = 0, 0, []
     for record in facts.requests:
-        if len(record.args["messages"]) == 1 or "txn" in record.args or _forbidden(facts, record):
+        if len(record.args["messages"]) == 1 or "txn" in record.args or forbidden(facts, record):
             continue
         if may_be_over(facts.profile, facts.entity, record.args["messages"]):
             continue
