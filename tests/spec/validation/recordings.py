@@ -1,6 +1,10 @@
 """Small recordings, as tests of the validation write them."""
 
-from partq.spec.validation import Operation, Recording, Sent, Shown, Status, Validated
+from collections.abc import Sequence
+
+from test_tlc import needs_tlc
+
+from partq.spec.validation import Operation, Recording, Sent, Shown, Status, Validated, validate
 
 AZURE = frozenset({"partitioned", "numbers", "expiry", "caches"})
 AZURE_RULES = frozenset({"KEY-3", "KEY-7", "RCV-3", "RCV-8", "RCV-9", "RCV-14"})
@@ -50,3 +54,11 @@ def abandon(lock: str, **more: object) -> Operation:
 def told(found: Validated) -> tuple[Status, int | None]:
     """The status, and the record that is named."""
     return found.status, found.record
+
+
+def check_told_apart(lawful: Sequence[Recording], wrong: Sequence[Recording]) -> None:
+    """TLC accepts all of the former, and rejects all of the latter."""
+    needs_tlc()
+    found = [one.status for one in validate([*lawful, *wrong], locate=False)]
+
+    assert found == [Status.ACCEPTED] * len(lawful) + [Status.REJECTED] * len(wrong)
