@@ -14,6 +14,7 @@ from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import late_cancels
+from partq.conformance.oracle.roles import COMMITS
 from partq.model.operations import CLOCK, OPS, Outcome
 from partq.model.profiles import SECOND, Entity, profile
 
@@ -44,6 +45,7 @@ def _raced_since(records: Records, skew: int) -> int:
     """Since when a cancel may have met an activation, so that it may be counted (SCH-5). None did in a
     transaction that was rolled back, nor once its message had been received."""
     undone = {r.args["txn"] for r in records if r.op == _UNDOES and r.outcome == Outcome.OK}
+    undone -= {r.args["txn"] for r in records if r.op == COMMITS and r.outcome != Outcome.ERROR}
     came: dict[str | None, int] = {}
     for record in records:
         for shown in record.messages if OPS[record.op].delivers else ():

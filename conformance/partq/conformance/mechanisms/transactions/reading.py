@@ -66,7 +66,8 @@ def _size(record: Record) -> int:
 
 def _fades(family: Profile, entity: Entity, records: Records) -> dict[str, bool]:
     """Whether a message that a transaction settles, or cancels, is peeked after its end."""
-    ends = {r.args["txn"]: returned(r) for r in records if r.op in ENDS and r.outcome != Outcome.ERROR}
+    ended = (r for r in reversed(records) if r.op in ENDS and r.outcome != Outcome.ERROR)
+    ends = {r.args["txn"]: returned(r) for r in ended}  # of several of one name the first
     gone = dict[str | int, int]()
     for record in records:
         if (end := ends.get(record.args.get("txn", ""))) is not None:
