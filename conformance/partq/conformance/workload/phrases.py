@@ -6,7 +6,8 @@ knows what a broker should answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -62,6 +63,15 @@ class Draft:
     def wait(self, ns: int) -> None:
         """Time passes."""
         self.add(ENV, "advance", by=ns)
+
+    @contextmanager
+    def outage(self, *indexes: int) -> Iterator[None]:
+        """These partitions are down meanwhile."""
+        for index in indexes:
+            self.add(ENV, "partition_down", index=index)
+        yield
+        for index in indexes:
+            self.add(ENV, "partition_up", index=index)
 
     def two(self) -> tuple[str, str]:
         """Two clients."""
@@ -280,20 +290,14 @@ def _advance(draft: Draft) -> None:
 
 
 def _outage(draft: Draft) -> None:
-    index = draft.source.below(draft.entity.partitions)
-    draft.add(ENV, "partition_down", index=index)
-    for _ in range(1 + draft.source.below(4)):
-        (send, send, _receive, _batch)[draft.source.below(4)](draft)
-    draft.add(ENV, "partition_up", index=index)
+    with draft.outage(draft.source.below(draft.entity.partitions)):
+        for _ in range(1 + draft.source.below(4)):
+            (send, send, _receive, _batch)[draft.source.below(4)](draft)
 
 
 def _blackout(draft: Draft) -> None:
-    everything = range(draft.entity.partitions)
-    for index in everything:
-        draft.add(ENV, "partition_down", index=index)
-    send(draft)
-    for index in everything:
-        draft.add(ENV, "partition_up", index=index)
+    with draft.outage(*range(draft.entity.partitions)):
+        send(draft)
 
 
 def _cut_off(draft: Draft) -> None:

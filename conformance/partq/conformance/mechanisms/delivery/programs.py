@@ -62,14 +62,11 @@ def _send_in_time(draft: Draft) -> None:
     """Sends of many timeouts while partitions are down."""
     count = draft.entity.partitions
     downs = [draft.source.below(count) for _ in range(1 + draft.source.below(2))]
-    for index in downs:
-        draft.add(ENV, "partition_down", index=index)
-    for _ in range(2 + draft.source.below(4)):
-        key = draft.key() if draft.chance(4) else None
-        timeout = (5, 14, 15, 16, 20, 40)[draft.source.below(6)] * SECOND
-        draft.send(draft.client(), draft.message(key), timeout=timeout)
-    for index in downs:
-        draft.add(ENV, "partition_up", index=index)
+    with draft.outage(*downs):
+        for _ in range(2 + draft.source.below(4)):
+            key = draft.key() if draft.chance(4) else None
+            timeout = (5, 14, 15, 16, 20, 40)[draft.source.below(6)] * SECOND
+            draft.send(draft.client(), draft.message(key), timeout=timeout)
 
 
 PHRASES: Final[Phrases] = {

@@ -13,18 +13,16 @@ from partq.conformance.workload.cases.steps import PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTERS, ENV, FORWARDS_TO, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTERS, FORWARDS_TO, SUBSCRIPTION, TOPICS
 from partq.model.profiles import SECOND
 
 
 def _held_up(draft: Draft) -> None:
     """A partition of the first queue is down, while messages are sent."""
-    index = draft.source.below(draft.entity.partitions)
-    draft.add(ENV, "partition_down", index=index)
-    phrases.send_some(draft, 1, 4)
-    if draft.chance(2):
-        draft.wait(SECOND)
-    draft.add(ENV, "partition_up", index=index)
+    with draft.outage(draft.source.below(draft.entity.partitions)):
+        phrases.send_some(draft, 1, 4)
+        if draft.chance(2):
+            draft.wait(SECOND)
 
 
 def _last(draft: Draft) -> str:

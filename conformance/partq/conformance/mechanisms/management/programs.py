@@ -14,7 +14,7 @@ from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
-from partq.model.operations import DEAD_LETTER, ENV
+from partq.model.operations import DEAD_LETTER
 from partq.model.profiles import SECOND
 
 _LIMIT: Final = 8_000
@@ -91,13 +91,11 @@ def _bury(draft: Draft) -> None:
 
 def _limp(draft: Draft) -> None:
     """What is shown while a partition is down, and after it has come up."""
-    index = draft.source.below(draft.entity.partitions)
-    draft.add(ENV, "partition_down", index=index)
-    _get(draft)
-    if draft.chance(2):
-        phrases.send(draft)
-        _rest(draft)
-    draft.add(ENV, "partition_up", index=index)
+    with draft.outage(draft.source.below(draft.entity.partitions)):
+        _get(draft)
+        if draft.chance(2):
+            phrases.send(draft)
+            _rest(draft)
     (_get, _rest)[draft.source.below(2)](draft)
 
 

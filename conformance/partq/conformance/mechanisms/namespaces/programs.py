@@ -10,7 +10,6 @@ from partq.conformance.workload.cases.steps import PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import ENV
 
 _QUOTAS: Final = {"max_partitioned_entities": 3, "max_entities": 5}
 _NAMES: Final = 7
@@ -42,11 +41,10 @@ def _amid(draft: Draft) -> None:
     name, partitioned = f"other-{draft.source.below(_NAMES)}", bool(draft.source.below(3))
     if draft.chance(2):
         draft.add(client, "create", settings={"name": name, "partitioned": partitioned})
-    draft.add(ENV, "partition_down", index=index)
-    (_create, _delete)[draft.source.below(2)](draft)
-    draft.add(client, "update", settings={"partitions": draft.entity.partitions + draft.source.below(2)})
-    draft.add(client, "delete", settings={"name": name})
-    draft.add(ENV, "partition_up", index=index)
+    with draft.outage(index):
+        (_create, _delete)[draft.source.below(2)](draft)
+        draft.add(client, "update", settings={"partitions": draft.entity.partitions + draft.source.below(2)})
+        draft.add(client, "delete", settings={"name": name})
     draft.add(client, "delete", settings={"name": name})
 
 

@@ -26,7 +26,7 @@ from partq.conformance.workload.cases.steps import AZURE, PARTITIONED, message
 from partq.conformance.workload.phrases import Draft, Phrases, settlement
 from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
-from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, ENV, SUBSCRIPTION, TOPICS
+from partq.model.operations import DEAD_LETTER, DEAD_LETTERS, SUBSCRIPTION, TOPICS
 from partq.model.profiles import DEFAULT_RULE, SECOND
 
 _WINDOW: Final = 6 * SECOND
@@ -102,12 +102,9 @@ def _outage(draft: Draft) -> None:
     look(draft)
     count = draft.entity.partitions
     down = dict.fromkeys(draft.source.below(count) for _ in range(1 + draft.source.below(2)))
-    for index in down:
-        draft.add(ENV, "partition_down", index=index)
-    for _ in range(2 + draft.source.below(3)):
-        (phrases.send, coloured, _from_one, _later, look)[draft.source.below(5)](draft)
-    for index in down:
-        draft.add(ENV, "partition_up", index=index)
+    with draft.outage(*down):
+        for _ in range(2 + draft.source.below(3)):
+            (phrases.send, coloured, _from_one, _later, look)[draft.source.below(5)](draft)
     look(draft)
 
 
