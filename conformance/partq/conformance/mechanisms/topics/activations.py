@@ -17,7 +17,7 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.mechanisms.topics.outages import in_vain
+from partq.conformance.mechanisms.topics.outages import GETS, in_vain
 from partq.conformance.oracle.roles import BATCHES, CANCELS, SCHEDULES
 from partq.conformance.oracle.uses import Records
 from partq.model.configuration import Config
@@ -28,7 +28,6 @@ from partq.model.topics.norm import is_in_time
 DUE: Final = "copied from"
 """The argument of a copy's record that says from which time on it may come, ns."""
 
-GETS: Final = "get"
 _COUNTED: Final = "scheduled"
 """What a subscription counts of that which waits in its topic no source says."""
 

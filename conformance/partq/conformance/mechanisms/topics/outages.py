@@ -16,12 +16,12 @@ from msgspec import structs
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.conformance.mechanisms.topics.activations import GETS
 from partq.conformance.oracle.roles import BATCHES, COMMITS, DOWN, LOOKS, UP
 from partq.conformance.oracle.uses import Records
 from partq.model.messages import Message
 from partq.model.operations import DRAINED, UNAVAILABLE, Outcome
 
+GETS: Final = "get"
 _NOTHING: Final = LOOKS | {DRAINED, GETS}
 """What says that nothing is there, or how much."""
 
