@@ -30,7 +30,7 @@ COUNTS: Final = {
     "expiry": Counts(4680, 4364, 3362),
     "peek": Counts(14040, 10688, 4766),
     "flat peek": Counts(9360, 8294, 5244),
-    "transactions": Counts(12800, 9687, 7089),
+    "transactions": Counts(12800, 9672, 7034),
     "isolation": Counts(8160, 7028, 6894),
     "answers": Counts(800, 640, 548),
     "times": Counts(120, 92, 84),
