@@ -144,8 +144,8 @@ class Core:
         if not contents:
             return
         if self.copies is not None:
-            waiting = [one for one in contents if one.scheduled_at is not None]
-            partition.accept(waiting, self.clock.now)
+            if waiting := [one for one in contents if one.scheduled_at is not None]:
+                partition.accept(waiting, self.clock.now)
             self.copy(partition, [one for one in contents if one.scheduled_at is None], since)
             return
         if since is not None:
