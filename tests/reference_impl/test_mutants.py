@@ -305,7 +305,7 @@ short programs ask for two deferred messages of two partitions at once."""
 SHORT = 14
 """Phrases in the programs that the judge is asked about."""
 
-NEED_LONGER = {"former-owner-gets-load", "kill-forgets-ids"}
+NEED_LONGER = {"actions-share-a-copy", "former-owner-gets-load", "kill-forgets-ids"}
 """Mutants that none of these reaches: programs are as long as in campaigns."""
 
 
