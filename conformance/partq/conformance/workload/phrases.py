@@ -73,6 +73,13 @@ class Draft:
         for index in indexes:
             self.add(ENV, "partition_up", index=index)
 
+    @contextmanager
+    def transaction(self, client: str, undone: int) -> Iterator[None]:
+        """A transaction of the client goes on meanwhile; of so many one is rolled back, others committed."""
+        self.add(client, "begin")
+        yield
+        self.add(client, "rollback" if self.chance(undone) else "commit")
+
     def two(self) -> tuple[str, str]:
         """Two clients."""
         first = self.source.below(len(self.clients))

@@ -74,13 +74,12 @@ def _together(draft: Draft) -> None:
     """Deferred in a transaction, which is committed or not, while another client asks for it."""
     client = draft.client()
     draft.receive(client, 2)
-    draft.add(client, "begin")
-    draft.add(client, "defer", pick=[draft.source.below(4)], txn=True)
-    if draft.chance(2):
-        draft.add(client, "complete", pick=[draft.source.below(4)], txn=True)
-    if draft.chance(2):
-        browse(draft)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        draft.add(client, "defer", pick=[draft.source.below(4)], txn=True)
+        if draft.chance(2):
+            draft.add(client, "complete", pick=[draft.source.below(4)], txn=True)
+        if draft.chance(2):
+            browse(draft)
     _ask(draft, client)
 
 

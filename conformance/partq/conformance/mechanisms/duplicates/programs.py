@@ -118,12 +118,11 @@ def _without_ids(draft: Draft) -> None:
 def _without_ids_together(draft: Draft) -> None:
     """Messages without IDs in a transaction, and others of their key outside of it."""
     client, key = draft.client(), draft.some_key()
-    draft.add(client, "begin")
-    for _ in range(1 + draft.source.below(2)):
-        draft.send(client, _without_id(draft, key), txn=True)
-    if draft.chance(2):
-        draft.send(draft.client(), _without_id(draft, key))
-    draft.add(client, "rollback" if draft.chance(4) else "commit")
+    with draft.transaction(client, undone=4):
+        for _ in range(1 + draft.source.below(2)):
+            draft.send(client, _without_id(draft, key), txn=True)
+        if draft.chance(2):
+            draft.send(draft.client(), _without_id(draft, key))
     browse(draft)
 
 

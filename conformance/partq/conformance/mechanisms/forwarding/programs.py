@@ -33,12 +33,11 @@ def _last(draft: Draft) -> str:
 def _together(draft: Draft) -> None:
     """Messages of one key are sent in a transaction, and looked for before it ends, and after that."""
     client, key, last = draft.client(), draft.key(), _last(draft)
-    draft.add(client, "begin")
-    for _ in range(1 + draft.source.below(3)):
-        draft.send(client, draft.message(key), txn=True)
-    if draft.chance(2):
-        draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        for _ in range(1 + draft.source.below(3)):
+            draft.send(client, draft.message(key), txn=True)
+        if draft.chance(2):
+            draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
     draft.add(draft.client(), "peek", entity=last, max=8, **{"from": "start"})
 
 

@@ -80,16 +80,15 @@ def _together(draft: Draft) -> None:
     cancels = draft.chance(2)
     if cancels:
         _schedule(draft, client, 10 * SECOND)
-    draft.add(client, "begin")
-    if cancels:
-        draft.add(client, "cancel_scheduled", pick=draft.source.below(20), txn=True)
-    else:
-        _schedule(draft, client, (_SOON, 10 * SECOND)[draft.source.below(2)], txn=True)
-    if draft.chance(2):
-        browse(draft)
-    if cancels and draft.chance(6):
-        draft.wait(10 * SECOND)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        if cancels:
+            draft.add(client, "cancel_scheduled", pick=draft.source.below(20), txn=True)
+        else:
+            _schedule(draft, client, (_SOON, 10 * SECOND)[draft.source.below(2)], txn=True)
+        if draft.chance(2):
+            browse(draft)
+        if cancels and draft.chance(6):
+            draft.wait(10 * SECOND)
     browse(draft)
 
 

@@ -33,11 +33,10 @@ def _end(draft: Draft, client: str) -> None:
 def _together(draft: Draft) -> None:
     """Messages of a session that are sent, or settled, in a transaction."""
     client, session = draft.client(), draft.key()
-    draft.add(client, "begin")
-    draft.send(client, of_session(draft, session), txn=True)
-    if draft.chance(2):
-        draft.add(client, phrases.settlement(draft), pick=[draft.source.below(3)], txn=True)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        draft.send(client, of_session(draft, session), txn=True)
+        if draft.chance(2):
+            draft.add(client, phrases.settlement(draft), pick=[draft.source.below(3)], txn=True)
     draft.add(draft.client(), "accept_session", session_id=session, timeout=SECOND)
 
 

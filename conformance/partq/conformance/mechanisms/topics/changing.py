@@ -127,12 +127,11 @@ def change(draft: Draft, client: str, **more: Any) -> None:
 def _sent_together(draft: Draft) -> None:
     """Messages of one key are sent in a transaction."""
     client, key = draft.client(), draft.key()
-    draft.add(client, "begin")
-    for _ in range(1 + draft.source.below(2)):
-        draft.send(client, _message(draft, key), txn=True)
-    if draft.chance(3):
-        look(draft)
-    draft.add(client, "rollback" if draft.chance(4) else "commit")
+    with draft.transaction(client, undone=4):
+        for _ in range(1 + draft.source.below(2)):
+            draft.send(client, _message(draft, key), txn=True)
+        if draft.chance(3):
+            look(draft)
     look(draft)
 
 
