@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from ..flows import Assignments
 from ..handoffs import PAUSED, READY, UNASSIGNED, UNBOUND, Flow, Seat
 from ..settings import SECOND
-from .families import Lopsided, Parting, changed, kept, noted
+from .families import LeavesOut, Lopsided, Parting, changed, kept, noted
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -113,19 +113,13 @@ def _waits_for(self: Assignments, proc: str) -> bool:
 
 
 @defect("REB-9", profile="solace")
-class BackInTimeLeftOut(Assignments):
+class BackInTimeLeftOut(LeavesOut):
     """Who binds another flow while partitions wait for its lost one is left out of the rebalance."""
-
-    _left_out = kept(list[Flow])
 
     def bind(self, name: str, proc: str) -> None:
         waited_for = _waits_for(self, proc)
         super().bind(name, proc)
-        self._left_out += self.flows[-1:] if waited_for else []
-
-    def active(self) -> list[Flow]:
-        flows = super().active()
-        return [flow for flow in flows if flow not in self._left_out] or flows
+        self.left_out += self.flows[-1:] if waited_for else []
 
 
 @defect("REB-10", profile="solace")

@@ -374,6 +374,16 @@ class Parting(Assignments):
         return super().standby() if self.replaces(self._parting) else None
 
 
+class LeavesOut(Assignments):
+    """A rebalance leaves out the flows that are ``left_out``, if there are others."""
+
+    left_out = kept(list[Flow])
+
+    def active(self) -> list[Flow]:
+        flows = super().active()
+        return [flow for flow in flows if flow not in self.left_out] or flows
+
+
 class Lopsided(Assignments):
     """Of several flows the first keeps as much as it can, if `tilts` says so."""
 

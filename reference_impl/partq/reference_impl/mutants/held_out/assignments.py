@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...flows import Assignments
 from ...handoffs import PAUSED, READY, UNBOUND, Flow, Seat
-from ..families import Parting, changed, kept
+from ..families import LeavesOut, Parting, changed, kept
 from ..forms import Frame, amid, before, then
 from ..registry import defect
 
@@ -22,23 +22,17 @@ def taken_over_and_kept(self: Assignments, seat: Seat) -> None:
 
 
 @defect("REB-4", profile="solace")
-class BoundDuringDelayLeftOut(Assignments):
+class BoundDuringDelayLeftOut(LeavesOut):
     """A rebalance leaves out the flows that were bound after its delay had begun, if there are others."""
-
-    _late = kept(list[Flow])
 
     def bind(self, name: str, proc: str) -> None:
         running = self.rebalancing
         super().bind(name, proc)
-        self._late += self.flows[-1:] if running else []
-
-    def active(self) -> list[Flow]:
-        flows = super().active()
-        return [flow for flow in flows if flow not in self._late] or flows
+        self.left_out += self.flows[-1:] if running else []
 
     def rebalance(self) -> None:
         super().rebalance()
-        self._late.clear()
+        self.left_out.clear()
 
 
 @defect("REB-4", "bind", amid, profile="solace")
@@ -64,21 +58,16 @@ class BackInTimeFeedsAnother(Assignments):
 
 
 @defect("REB-10", profile="solace")
-class BackLateDealtNothing(Assignments):
+class BackLateDealtNothing(LeavesOut):
     """A client that had a flow before, and comes back when all partitions are with others, is dealt none."""
 
     _known = kept(set[str])
-    _late = kept(list[Flow])
 
     def bind(self, name: str, proc: str) -> None:
         at_rest = all(seat.state == READY for seat in self.seats)
         super().bind(name, proc)
-        self._late += self.flows[-1:] if proc in self._known and at_rest else []
+        self.left_out += self.flows[-1:] if proc in self._known and at_rest else []
         self._known.add(proc)
-
-    def active(self) -> list[Flow]:
-        flows = super().active()
-        return [flow for flow in flows if flow not in self._late] or flows
 
 
 @defect("REB-5", profile="solace")
