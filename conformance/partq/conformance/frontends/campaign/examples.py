@@ -8,10 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.adapters import open_broker
 from partq.conformance.evaluation import counterexample
+from partq.conformance.evaluation.shrinking import SHORT
 from partq.conformance.frontends.campaign.files import Folder
 from partq.conformance.frontends.campaign.store import to_text
 from partq.conformance.verdict import finding_of, firsts
 from partq.conformance.workload import program as programs
+from partq.conformance.workload.shrinker import BUDGET
 
 UNDECIDED: Final = "undecided"
 """Where in a campaign's folder the programs of undecided traces are."""
@@ -68,6 +70,19 @@ def shrunk(row: Mapping[str, Any], broker_name: str, budget: int) -> counterexam
     return counterexample.make(
         broker_name, broker, program, finding_of(row), trace=row["trace"], budget=budget
     )
+
+
+def shortest(rows: Iterable[Mapping[str, Any]]) -> counterexample.Counterexample | None:
+    """Of these violations' counterexamples the first that is short, or else the shortest; None where none
+    shows again."""
+    best = None
+    for row in rows:
+        other = shrunk(row, row["broker"], BUDGET)
+        if best is None or (other and len(other.program.steps) < len(best.program.steps)):
+            best = other
+        if best is not None and len(best.program.steps) <= SHORT:
+            break
+    return best
 
 
 def write_undecided(folder: Folder, trace: int, program: programs.Program) -> str:

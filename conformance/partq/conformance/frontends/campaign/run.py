@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -35,6 +35,7 @@ from partq.conformance.frontends.campaign.totals import Totals, document, totals
 from partq.conformance.frontends.campaign.work import check_broker
 from partq.conformance.verdict import OPEN, share_of
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -52,14 +53,26 @@ LIVE: Final = Pace(8, 30.0)
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A finished campaign. ``state``: how far this session came with it. ``document``: what is in its
-    ``campaign.json``."""
+    """A finished campaign. ``state``: how far this session came with it. ``store``: its folder and session.
+    ``document``: what is in its ``campaign.json``."""
 
     plan: Plan
     totals: Totals
     state: CampaignState
-    folder: Folder
+    store: Store
     document: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Folder:
+        """Where it is."""
+        return self.store.folder
+
+    def shared_out(
+        self, doing: str, work: Callable[[A], T], each: Sequence[A], look: Callable[[int], None]
+    ) -> list[T]:
+        """What ``work`` makes of each, in order, done by Spark's tasks; ``look`` is called now and then with
+        how many are done. Raises `CampaignError` where one fails."""
+        return spark.shared_out(self.store.session, self.store.group, doing, work, each, look)
 
     def conclude(self, said: Mapping[str, Any]) -> None:
         """Put what the command ends with into ``campaign.json``, too; while its folder is open."""
@@ -146,7 +159,7 @@ def campaign(
         }
         data = document(totals, plan, store.identity, strict, {**circumstances, "made": begun})
         store.folder.write(SUMMARY, to_text(data))
-        yield Campaign(plan, totals, work.state, store.folder, data)
+        yield Campaign(plan, totals, work.state, store, data)
 
 
 def _code(plan: Plan) -> archive.Code:

@@ -11,7 +11,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ TASKS: Final = 8
 SHORT: Final = 400
 """Tasks that a wave may have on however few cores, so that its progress shows."""
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -99,6 +100,31 @@ def watched(session: SparkSession, group: str, action: Callable[[], T], look: Ca
         if isinstance(error, jvm.errors()):
             raise SparkFailed(f"Spark failed: {jvm.cause(error)}") from error
         raise
+
+
+def shared_out(
+    session: SparkSession,
+    group: str,
+    doing: str,
+    work: Callable[[A], T],
+    each: Sequence[A],
+    look: Callable[[int], None],
+) -> list[T]:
+    """What ``work`` makes of each, in order, a task for each; ``look`` is called now and then with how many
+    are done. Raises `SparkFailed`."""
+    context = session.sparkContext
+    count = context.accumulator(0)
+
+    def counted(one: A) -> T:
+        made = work(one)
+        count.add(1)
+        return made
+
+    def do() -> list[T]:
+        context.setJobGroup(group, doing)
+        return context.parallelize(each, max(1, len(each))).map(counted).collect()
+
+    return watched(session, group, do, lambda: look(count.value))
 
 
 def wait_for_tasks(session: SparkSession) -> None:

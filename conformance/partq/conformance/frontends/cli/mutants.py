@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -25,10 +25,8 @@ from partq.conformance.verdict import SCHEMA, Exit, Kill, ambiguities, kill_verd
 with lazily():
     from partq.conformance.adapters import mutants as known
     from partq.conformance.evaluation import counterexample
-    from partq.conformance.workload import shrinker
 
 if TYPE_CHECKING:
-    from partq.conformance.frontends.campaign.files import Folder
     from partq.conformance.frontends.campaign.run import Campaign
 
 MATRIX: Final = "mutants.json"
@@ -40,7 +38,7 @@ EVERY: Final = 100
 """Of how many traces in 100 the judge is asked: many a mutant no screen sees, and most end soon."""
 
 TRIED: Final = 8
-"""Traces that killed a mutant and are shrunk, until one of them has got short."""
+"""Of so many traces that killed a mutant the shortest program is looked for."""
 
 
 def mutants(
@@ -80,15 +78,32 @@ def mutants(
 
 
 def _rows(chosen: Mapping[str, known.Mutant], traces: int, campaign: Campaign) -> list[Kill]:
-    rows = []
+    """Each mutant's fate; what killed it is shrunk, and stored."""
+    from partq.conformance.frontends.campaign.examples import shortest, stored
+
+    fates = [_fate(name, mutant, traces * n, campaign) for n, (name, mutant) in enumerate(chosen.items())]
     with campaigns.shrinking() as announce:
-        for n, (name, mutant) in enumerate(chosen.items()):
-            announce(n + 1, len(chosen), name)
-            rows.append(_row(name, mutant, traces * n, campaign))
+
+        def look(done: int) -> None:
+            announce(min(done + 1, len(fates)), len(fates), "mutants")
+
+        examples = campaign.shared_out("shrink", shortest, [fate.killers for fate in fates], look)
+    rows = []
+    for (row, _), example in zip(fates, examples, strict=True):
+        if example is not None:
+            stored(campaign.folder, f"{counterexample.FOLDER}/{row.mutant}/{example.name}", example)
+        rows.append(row._replace(operations=len(example.program.steps) if example else None))
     return rows
 
 
-def _row(name: str, mutant: known.Mutant, first_trace: int, campaign: Campaign) -> Kill:
+class _Fate(NamedTuple):
+    """A mutant's row, and the first violations that killed it."""
+
+    row: Kill
+    killers: Sequence[Mapping[str, Any]]
+
+
+def _fate(name: str, mutant: known.Mutant, first_trace: int, campaign: Campaign) -> _Fate:
     mine = [row for row in campaign.totals.kept if row["broker"] == f"mutant:{name}"]
     mine = [{**row, "candidates": row["candidates"] or [row["requirement"]]} for row in mine]
     own = sorted((row for row in mine if mutant.breaks in row["candidates"]), key=lambda row: row["trace"])
@@ -97,26 +112,7 @@ def _row(name: str, mutant: known.Mutant, first_trace: int, campaign: Campaign) 
     ambiguous = (" or ".join(candidates) for candidates in ambiguities(lane) if owed.isdisjoint(candidates))
     wrong = {row["requirement"] for row in mine if owed.isdisjoint(row["candidates"])} | set(ambiguous)
     first = own[0]["trace"] - first_trace + 1 if own else None
-    steps = _steps(name, own[:TRIED], campaign.folder)
-    return Kill(name, mutant.breaks, mutant.profile, first, steps, tuple(sorted(wrong)))
-
-
-def _steps(name: str, rows: Sequence[Mapping[str, Any]], folder: Folder) -> int | None:
-    """How short one of these violations gets, which is stored, or None if none shows again."""
-    from partq.conformance.evaluation.shrinking import SHORT
-    from partq.conformance.frontends.campaign.examples import shrunk, stored
-
-    example = None
-    for row in rows:
-        other = shrunk(row, f"mutant:{name}", shrinker.BUDGET)
-        if example is None or (other and len(other.program.steps) < len(example.program.steps)):
-            example = other
-        if example is not None and len(example.program.steps) <= SHORT:
-            break
-    if example is None:
-        return None
-    stored(folder, f"{counterexample.FOLDER}/{name}/{example.name}", example)
-    return len(example.program.steps)
+    return _Fate(Kill(name, mutant.breaks, mutant.profile, first, None, tuple(sorted(wrong))), own[:TRIED])
 
 
 def _document(rows: Sequence[Kill], code: int) -> dict[str, Any]:
