@@ -50,7 +50,19 @@ def likely_places(
         filled = gaps.fill(group, sum(len(effects[n].action.messages) for n in group))
         if (place := outages.place(group, free if filled is None else filled)) is not None:
             found.update(dict.fromkeys(group, place))
-    return found
+    return found | _alike(effects, homes, found, cfg)
+
+
+def _alike(
+    effects: Sequence[Effect], homes: Sequence[Sequence[int]], found: Mapping[int, int], cfg: Config
+) -> dict[int, int]:
+    """Every other send of a key whose place was found, in transactions or of unknown outcome: the first one
+    that the model is asked about maps the key."""
+    places = {key_of(cfg, effects[n].action.messages[0]): place for n, place in found.items()}
+    others = (n for n, effect in enumerate(effects) if effect.action.messages and not homes[n])
+    keys = {n: {key_of(cfg, message) for message in effects[n].action.messages} for n in others}
+    alike = {n: next(iter(several)) for n, several in keys.items() if len(several) == 1}
+    return {n: places[key] for n, key in alike.items() if key is not None and key in places}
 
 
 def _free(cfg: Config) -> int | None:
@@ -172,11 +184,13 @@ def _unnumbered(
 
 
 def _groups(effects: Sequence[Effect], homes: Sequence[Sequence[int]], cfg: Config) -> Iterator[list[int]]:
-    """The sends of which nothing tells the partition, those of one key together."""
-    found: dict[object, list[int]] = {}
+    """The sends of which nothing tells the partition, those of one key together; those in transactions where
+    the key has no others."""
+    found: dict[object, tuple[list[int], list[int]]] = {}
     for n, effect in _sent(effects):
-        if not effect.observed.messages and not homes[n] and effect.action.txn is None:
+        if not effect.observed.messages and not homes[n]:
             keys = {key_of(cfg, message) for message in effect.action.messages} - {None}
             if len(keys) < 2:
-                found.setdefault(next(iter(keys), n), []).append(n)
-    yield from found.values()
+                alone, joined = found.setdefault(next(iter(keys), n), ([], []))
+                (alone if effect.action.txn is None else joined).append(n)
+    yield from (alone or joined for alone, joined in found.values())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MATRIX: Final = "mutants.json"
 
-CHUNK: Final = 25
+CHUNK: Final = 5
 """Traces after which a mutant that was killed among them is done with: most are killed by few."""
 
 EVERY: Final = 100
