@@ -159,10 +159,7 @@ class Live:
     """
 
     def __init__(
-        self,
-        clock: Callable[[], int] = time.monotonic_ns,
-        seed: int | None = None,
-        latency: float = 0.001,
+        self, clock: Callable[[], int] = time.monotonic_ns, seed: int | None = None, latency: float = 0.001
     ) -> None:
         self.random = Random(seed).random
         self.latency = latency

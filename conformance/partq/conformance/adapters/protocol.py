@@ -102,12 +102,7 @@ class Client:
         raise Rejected("unsupported")
 
     def receive(
-        self,
-        max_messages: int,
-        *,
-        mode: str = "peek_lock",
-        timeout: float = 1.0,
-        entity: str | None = None,
+        self, max_messages: int, *, mode: str = "peek_lock", timeout: float = 1.0, entity: str | None = None
     ) -> Sequence[Delivery]:
         """Up to ``max_messages``, waiting ``timeout`` for the first. ``peek_lock``: each bears a ``lock``
         to settle with; ``receive_and_delete``: each is gone once returned. ``entity``: ``"dead_letter"``

@@ -86,12 +86,7 @@ class LiveRun:
     """One run."""
 
     def __init__(
-        self,
-        broker: Broker,
-        program: Program,
-        limits: Limits,
-        on_problem: Callable[[str], None],
-        stop: Stop,
+        self, broker: Broker, program: Program, limits: Limits, on_problem: Callable[[str], None], stop: Stop
     ) -> None:
         self.broker = broker
         self.program = program

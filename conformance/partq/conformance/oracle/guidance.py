@@ -123,11 +123,7 @@ class Known:
         return tuple(before)
 
     def guidance(
-        self,
-        hasty: bool,
-        chosen: Mapping[str, int],
-        estimates: Sequence[Estimate],
-        likely: tuple[int, ...],
+        self, hasty: bool, chosen: Mapping[str, int], estimates: Sequence[Estimate], likely: tuple[int, ...]
     ) -> Guidance:
         """The guidance by these estimates and with flows by these places, for a hasty search or another."""
         orderings, places = self.orderings, self.places

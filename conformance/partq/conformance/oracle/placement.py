@@ -127,10 +127,7 @@ def _after(count: int) -> str:
 
 
 def _either(
-    sends: Sequence[tuple[Message, Effect]],
-    updates: Sequence[Effect],
-    groups: Mapping[str, str],
-    cfg: Config,
+    sends: Sequence[tuple[Message, Effect]], updates: Sequence[Effect], groups: Mapping[str, str], cfg: Config
 ) -> dict[str, Sequence[str]]:
     """Of each message that was sent during an update: the groups of its key, the latest first."""
     known, found = frozenset(groups.values()), dict[str, Sequence[str]]()

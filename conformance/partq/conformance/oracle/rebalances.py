@@ -85,13 +85,7 @@ class Foretold:
         return coming
 
     def _options(
-        self,
-        flows: Flows,
-        p: int,
-        names: Sequence[str],
-        coming: Sequence[Effect],
-        hasty: bool,
-        untold: bool,
+        self, flows: Flows, p: int, names: Sequence[str], coming: Sequence[Effect], hasty: bool, untold: bool
     ) -> Sequence[str | None]:
         if not names:
             return (None,)

@@ -23,11 +23,7 @@ from partq.conformance.verdict import Finding
 from partq.model.operations import SETTLEMENTS
 
 _SESSIONS: Final = frozenset(
-    {
-        *(f"RCV-{n}" for n in (3, 6, 7, 8, 9)),
-        *(f"PEEK-{n}" for n in (1, 2, 4, 5, 6)),
-        "TXN-5",
-    }
+    {*(f"RCV-{n}" for n in (3, 6, 7, 8, 9)), *(f"PEEK-{n}" for n in (1, 2, 4, 5, 6)), "TXN-5"}
 )
 """A session's holder has its messages to itself, and their locks are the session's."""
 

@@ -104,9 +104,7 @@ def _group(cells: Iterable[Verdict]) -> Group:
     return Group.UNEVEN if len(statuses) > 1 else Group.AGREED
 
 
-def _runs_of_one(
-    sources: Sequence[Sequence[Column]],
-) -> tuple[list[tuple[Column, Column]], tuple[str, ...]]:
+def _runs_of_one(sources: Sequence[Sequence[Column]]) -> tuple[list[tuple[Column, Column]], tuple[str, ...]]:
     """Of two runs of one broker the columns of each profile that both have, and the profiles that only the
     first has. Nothing where it is not that."""
     if len(sources) != 2 or len({column.broker for source in sources for column in source}) != 1:

@@ -159,10 +159,7 @@ def _against(known: Matched) -> list[str]:
     return said
 
 
-_KNOWN: Final = {
-    Kind.VIOLATED: ("violation", "violations"),
-    Kind.OPEN: ("undecided rule", "undecided rules"),
-}
+_KNOWN: Final = {Kind.VIOLATED: ("violation", "violations"), Kind.OPEN: ("undecided rule", "undecided rules")}
 
 
 def required(results: Mapping[str, Verdicts], strict: bool, wanted: Sequence[str]) -> list[Besides]:

@@ -53,11 +53,7 @@ class Writer:
     each message was sent so far, for every attempt needs an ID of its own."""
 
     def __init__(
-        self,
-        profile_name: str,
-        lacks: Collection[str] = (),
-        delay: int | None = None,
-        margin: int = MARGIN,
+        self, profile_name: str, lacks: Collection[str] = (), delay: int | None = None, margin: int = MARGIN
     ) -> None:
         self.entity = profile(profile_name).default_entity
         if delay is not None:

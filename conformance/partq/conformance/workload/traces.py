@@ -255,11 +255,7 @@ _SETTLES: Final = {
     "txn complete": ("complete", _TXN),
 }
 _OUTAGES: Final = {"partition down": "partition_down", "partition up": "partition_up"}
-_FAULTS: Final = {
-    "front end lost": "frontend_lost",
-    "kill": "broker_kill",
-    "start": "broker_start",
-}
+_FAULTS: Final = {"front end lost": "frontend_lost", "kill": "broker_kill", "start": "broker_start"}
 _READERS: Final[Mapping[str, Callable[[_Reader, _State, _State], Move | None]]] = {
     **dict.fromkeys(_SENDS, _Reader._send),
     **dict.fromkeys(("receive", "delete"), _Reader._receive),

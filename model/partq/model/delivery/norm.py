@@ -231,11 +231,7 @@ def latest(cfg: Config, taken: Taken, reach: int) -> int:
 
 @point("RCV-8")
 def delivered(
-    state: State,
-    action: Action,
-    answer: Sequence[Delivery],
-    places: list[Place],
-    way: tuple[Taken, ...],
+    state: State, action: Action, answer: Sequence[Delivery], places: list[Place], way: tuple[Taken, ...]
 ) -> State | None:
     """The state after these messages were delivered so, or None where they cannot be."""
     by_part: dict[int, list[tuple[int, Delivery, Taken]]] = {}

@@ -22,11 +22,7 @@ def even(wanted: tuple[str | None, ...], names: list[str]) -> Iterator[tuple[str
 
 
 def _filled(
-    wanted: tuple[str | None, ...],
-    names: list[str],
-    room: dict[str, int],
-    more: int,
-    chosen: tuple[str, ...],
+    wanted: tuple[str | None, ...], names: list[str], room: dict[str, int], more: int, chosen: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
     """``room``: how many of the free partitions each flow still gets, or, ``more`` flows, one more."""
     over = sum(-left for left in room.values() if left < 0)

@@ -264,13 +264,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "lost on the way",
             "A client peeks while front ends are lost and the broker is killed; any request may be refused.",
             SpecScope(
-                _AZURE,
-                ("a",),
-                ("peek", "frontend", "kill"),
-                ("busy",),
-                partitions=1,
-                clients=1,
-                max_tries=0,
+                _AZURE, ("a",), ("peek", "frontend", "kill"), ("busy",), partitions=1, clients=1, max_tries=0
             ),
             _model("a", partitions=1, clients=1, operations=("peek", "lost front ends", "broker faults")),
             Grade.TRACES,

@@ -134,8 +134,7 @@ class _Follower(NamedTuple):
             configuration = module.with_suffix(".cfg")
             data.write_text(data_text(traces), encoding="utf-8")
             module.write_text(
-                module_text(traces, self.limits.states, width, hasty, self.overrides),
-                encoding="utf-8",
+                module_text(traces, self.limits.states, width, hasty, self.overrides), encoding="utf-8"
             )
             configuration.write_text(configuration_text(self.overrides), encoding="utf-8")
             answer = check(module, configuration, timeout=self.limits.seconds, machine=(_STACK,))

@@ -217,10 +217,7 @@ def _sizes(trace: Trace) -> dict[str, list[int]]:
     """How many steps come before each place in the order; and of each step the last of the same instant."""
     ends = {step.head: n for n, step in enumerate(trace.steps, 1)}
     lengths = [ends[head] - head + 1 for head in trace.order.heads]
-    return {
-        "before": [*accumulate(lengths, initial=0)],
-        "ends": [ends[step.head] for step in trace.steps],
-    }
+    return {"before": [*accumulate(lengths, initial=0)], "ends": [ends[step.head] for step in trace.steps]}
 
 
 def _counted(trace: Trace, size: _Size) -> dict[str, list[Any]]:

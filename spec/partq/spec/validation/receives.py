@@ -120,8 +120,4 @@ def _state(t: Building, shown: Shown) -> str:
     return shown.state or "-" if known else "-"
 
 
-RECEIVES: Final[Translated] = {
-    "receive": _receive,
-    "receive_deferred": _receive_deferred,
-    "peek": _peek,
-}
+RECEIVES: Final[Translated] = {"receive": _receive, "receive_deferred": _receive_deferred, "peek": _peek}

@@ -62,10 +62,7 @@ _OF_BOTH: Final[Mapping[str, str]] = {
     **dict.fromkeys(("deferral", *ABOUT_NO_MESSAGE), _ON_IT),
 }
 DECLINED: Final[Mapping[str, Mapping[str, str]]] = {
-    "topics": {
-        **_OF_BOTH,
-        "sessions": _ALONE,
-    },
+    "topics": {**_OF_BOTH, "sessions": _ALONE},
     "forwarding": _OF_BOTH,
 }
 """What the judge declines, and why: no programs bring these pairs together."""

@@ -115,8 +115,7 @@ TABLES: Final[Mapping[str, Table]] = {
         sums=("traces", "times", "ok"),
     ),
     "counts": Table(
-        _schema(*_LANE, *_columns(pa.string(), "kind", "name"), ("times", pa.int64())),
-        sums=("times",),
+        _schema(*_LANE, *_columns(pa.string(), "kind", "name"), ("times", pa.int64())), sums=("times",)
     ),
 }
 """By name, in the order in which a wave writes them."""

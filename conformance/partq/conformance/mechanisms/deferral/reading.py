@@ -19,11 +19,7 @@ def _defers(record: Record, end: int = 0) -> bool:
 
 
 USE: Final = Use(
-    uses=_defers,
-    rule="RCV-10",
-    what="deferred messages",
-    matters=_defers,
-    spreads=frozenset({"RCV-10"}),
+    uses=_defers, rule="RCV-10", what="deferred messages", matters=_defers, spreads=frozenset({"RCV-10"})
 )
 
 

@@ -55,11 +55,7 @@ def _leaving(draft: Draft) -> None:
         draft.receive(going, 20)
 
 
-PHRASES: Final[Phrases] = {
-    "one_by_one": _one_by_one,
-    "handed_back": _handed_back,
-    "leaving": _leaving,
-}
+PHRASES: Final[Phrases] = {"one_by_one": _one_by_one, "handed_back": _handed_back, "leaving": _leaving}
 
 _QUEUES: Final = ("partitioned-queue", "ordered-queue")
 _KEYS: Final = ("red", "green", "blue", "white", "black")

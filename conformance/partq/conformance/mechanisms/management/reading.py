@@ -49,12 +49,7 @@ def _matters(record: Record, end: int) -> bool:
 
 
 USE: Final = Use(
-    uses=_uses,
-    rule="MGT-1",
-    what="updates of entities",
-    matters=_matters,
-    open=_is_open,
-    compared=compared,
+    uses=_uses, rule="MGT-1", what="updates of entities", matters=_matters, open=_is_open, compared=compared
 )
 
 

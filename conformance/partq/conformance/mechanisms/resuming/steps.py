@@ -14,10 +14,5 @@ def _resolve(held: Holdings, args: Args) -> Args | None:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "rebind": Operation(
-        {},
-        _resolve,
-        FLOWS["bind"].learn,
-        idle="it had a flow, or never had one",
-    ),
+    "rebind": Operation({}, _resolve, FLOWS["bind"].learn, idle="it had a flow, or never had one")
 }

@@ -64,8 +64,4 @@ def _cleared(draft: Draft) -> None:
     draft.add(client, "get_session_state", named=session)
 
 
-NOTING: Final[Phrases] = {
-    "session_note": _note,
-    "session_noted": _noted,
-    "session_cleared": _cleared,
-}
+NOTING: Final[Phrases] = {"session_note": _note, "session_noted": _noted, "session_cleared": _cleared}

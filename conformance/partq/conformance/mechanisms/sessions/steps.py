@@ -96,10 +96,7 @@ def _with_state_retraced(held: Holdings, args: Args) -> Args:
 
 
 _OF_ONE: Final = Operation(
-    {**_WHICH, **OUTLET},
-    _in_session,
-    idle="it held no such session",
-    retraced=_retraced,
+    {**_WHICH, **OUTLET}, _in_session, idle="it held no such session", retraced=_retraced
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = {

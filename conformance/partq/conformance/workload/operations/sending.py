@@ -63,7 +63,6 @@ _SEND: Final = Operation(
 SENDING: Final[Mapping[str, Operation]] = {
     "send": _SEND,
     "send_batch": _SEND._replace(
-        args={**_SEND.args, "messages": Arg(Kind.MESSAGES, required=True, meaning="the batch")},
-        single="send",
+        args={**_SEND.args, "messages": Arg(Kind.MESSAGES, required=True, meaning="the batch")}, single="send"
     ),
 }
