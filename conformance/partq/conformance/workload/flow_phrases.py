@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, Phrases, restart, send, send_some, settlement
+from partq.conformance.workload.phrases import (
+    Draft,
+    Phrases,
+    restart,
+    send,
+    send_alike,
+    send_some,
+    settlement,
+)
 from partq.model.profiles import SECOND
 
 
@@ -18,6 +26,13 @@ def _receive(draft: Draft, clients: Sequence[str], limit: int) -> None:
     """Each of the clients receives."""
     for client in clients:
         draft.receive(client, limit)
+
+
+def _bind_anew(draft: Draft, clients: Sequence[str]) -> None:
+    """Each of the clients leaves its flow and binds another one."""
+    for client in clients:
+        draft.add(client, "unbind")
+        draft.add(client, "bind")
 
 
 def rest(draft: Draft) -> None:
@@ -48,9 +63,7 @@ def _mixed_batch(draft: Draft) -> None:
 def _restart_and_bind(draft: Draft) -> None:
     """The broker is killed and started; whoever consumed has to bind anew."""
     restart(draft)
-    for client in draft.clients:
-        draft.add(client, "unbind")
-        draft.add(client, "bind")
+    _bind_anew(draft, draft.clients)
     rest(draft)
     _spread(draft)
 
@@ -95,9 +108,7 @@ def _given_back(draft: Draft) -> None:
     draft.receive(old, 20)
     draft.add(new, "bind")
     draft.wait(draft.entity.rebalance_delay + SECOND // 2)
-    key = draft.key()
-    for _ in range(1 + draft.source.below(3)):
-        draft.send(draft.client(), draft.message(key))
+    send_alike(draft, draft.key(), 1, 3)
     op = "abandon" if draft.source.below(3) else "complete"
     draft.add(old, op, pick=list(range(1 + draft.source.below(20))))
     _receive(draft, (old, new), 20)
@@ -111,15 +122,13 @@ def _too_late(draft: Draft) -> None:
     key = draft.key()
     draft.add(old, "bind")
     rest(draft)
-    for _ in range(2 + draft.source.below(3)):
-        draft.send(draft.client(), draft.message(key))
+    send_alike(draft, key, 2, 3)
     draft.receive(old, 1 + draft.source.below(4))
     if draft.chance(2):
         draft.add(new, "bind")
         draft.wait(draft.entity.rebalance_delay + draft.entity.max_handoff + SECOND)
     else:
-        draft.add(old, "unbind")
-        draft.add(old, "bind")
+        _bind_anew(draft, (old,))
     draft.send(draft.client(), draft.message(key))
     if draft.chance(2):
         draft.receive(new, 20)
@@ -187,9 +196,7 @@ def _killed_early(draft: Draft) -> None:
             draft.wait(draft.entity.rebalance_delay + SECOND)
     restart(draft)
     draft.wait(draft.entity.rebalance_delay // 2)
-    for client in (old, new):
-        draft.add(client, "unbind")
-        draft.add(client, "bind")
+    _bind_anew(draft, (old, new))
     _receive(draft, (old, new), 5)
     rest(draft)
 

@@ -145,6 +145,18 @@ def send_some(draft: Draft, least: int, spread: int) -> None:
         send(draft)
 
 
+def send_alike(draft: Draft, key: str | None, least: int, spread: int) -> None:
+    """The same of one key, or of none, by any clients."""
+    for _ in range(least + draft.source.below(spread)):
+        draft.send(draft.client(), draft.message(key))
+
+
+def send_batch(draft: Draft, key: str | None, least: int, spread: int) -> None:
+    """The same in one request."""
+    batch = [draft.message(key) for _ in range(least + draft.source.below(spread))]
+    draft.send(draft.client(), *batch)
+
+
 def restart(draft: Draft) -> None:
     """The broker is killed and started."""
     draft.add(ENV, "broker_kill")
@@ -183,9 +195,7 @@ def _batch(draft: Draft) -> None:
 
 def _burst(draft: Draft) -> None:
     """Several sends of one key, or keyless: enough to distinguish a rule from chance."""
-    key = draft.some_key()
-    for _ in range(3 + draft.source.below(4)):
-        draft.send(draft.client(), draft.message(key))
+    send_alike(draft, draft.some_key(), 3, 4)
 
 
 def _receive(draft: Draft) -> None:
@@ -261,15 +271,14 @@ def _walk(draft: Draft) -> None:
 
 def _transaction(draft: Draft) -> None:
     client, key = draft.client(), draft.key()
-    draft.add(client, "begin")
-    for _ in range(1 + draft.source.below(3)):
-        odd = draft.source.below(12)
-        send_in(draft, client, None if odd == 0 else draft.key() if odd == 1 else key)
-    if draft.chance(4):
-        draft.add(client, "complete", pick=[draft.source.below(6)], txn=True)
-    if draft.chance(5):
-        _receive(draft)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        for _ in range(1 + draft.source.below(3)):
+            odd = draft.source.below(12)
+            send_in(draft, client, None if odd == 0 else draft.key() if odd == 1 else key)
+        if draft.chance(4):
+            draft.add(client, "complete", pick=[draft.source.below(6)], txn=True)
+        if draft.chance(5):
+            _receive(draft)
 
 
 def _settle_transaction(draft: Draft) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import Draft, Phrases, browse, send, send_in, settlement
+from partq.conformance.workload.phrases import Draft, Phrases, browse, send, send_batch, send_in, settlement
 from partq.model.messages import JMS_KEY, SOLACE_KEY, KeyRule, Message
 from partq.model.profiles import SECOND
 
@@ -23,10 +23,6 @@ def other_case(key: str) -> str:
 # Batches and keys.
 
 
-def _conflicting(draft: Draft, key: str) -> Message:
-    return replace(draft.message(None), session_id=key, partition_key=f"{key}-too")
-
-
 def _case_conflicting(draft: Draft, key: str) -> Message:
     return replace(draft.message(None), session_id=key, partition_key=other_case(key))
 
@@ -34,7 +30,7 @@ def _case_conflicting(draft: Draft, key: str) -> Message:
 _ODDITIES: Final[tuple[Callable[[Draft, str], Message], ...]] = (
     lambda draft, key: draft.message(f"{key}-too"),
     lambda draft, key: draft.message(other_case(key)),
-    _conflicting,
+    lambda draft, key: replace(draft.message(None), session_id=key, partition_key=f"{key}-too"),
     _case_conflicting,
 )
 
@@ -46,12 +42,6 @@ def _odd_batch(draft: Draft) -> None:
     batch.insert(
         draft.source.below(len(batch) + 1), _ODDITIES[draft.source.below(len(_ODDITIES))](draft, key)
     )
-    draft.send(draft.client(), *batch)
-
-
-def _long_batch(draft: Draft) -> None:
-    key = draft.some_key()
-    batch = tuple(draft.message(key) for _ in range(6 + draft.source.below(5)))
     draft.send(draft.client(), *batch)
 
 
@@ -81,16 +71,10 @@ def _large(draft: Draft) -> None:
 # Settlements that name many locks.
 
 
-def _fill(draft: Draft, key: str, messages: int) -> None:
-    """Messages of one key, in one request."""
-    batch = tuple(draft.message(key) for _ in range(messages))
-    draft.send(draft.client(), *batch)
-
-
 def _handful(draft: Draft) -> None:
     """Three or more messages are settled at once."""
     client = draft.client()
-    _fill(draft, draft.key(), 3 + draft.source.below(3))
+    send_batch(draft, draft.key(), 3, 3)
     draft.receive(client, 3 + draft.source.below(4))
     first = draft.source.below(3)
     draft.add(client, settlement(draft), pick=list(range(first, first + 3 + draft.source.below(2))))
@@ -99,7 +83,7 @@ def _handful(draft: Draft) -> None:
 def _mixed_handful(draft: Draft) -> None:
     """A settlement names locks that hold and locks that were lost: settled before, run out, or of nobody."""
     client, half = draft.client(), draft.entity.lock_duration // 2 + SECOND
-    _fill(draft, draft.key(), 4 + draft.source.below(3))
+    send_batch(draft, draft.key(), 4, 3)
     draft.receive(client, 2)
     way = draft.source.below(4)
     if way == 0:
@@ -120,34 +104,22 @@ def _mixed_handful(draft: Draft) -> None:
 # Transactions of many steps.
 
 
-def _settle_in(draft: Draft, client: str) -> None:
-    pick = [draft.source.below(4)]
-    draft.add(
-        client, settlement(draft), pick=pick if draft.source.below(4) else [*pick, pick[0] + 1], txn=True
-    )
-
-
-def _send_in(draft: Draft, client: str, key: str) -> None:
-    odd = draft.source.below(10)
-    send_in(
-        draft, client, None if odd == 0 else draft.key() if odd == 1 else other_case(key) if odd == 2 else key
-    )
-
-
 def _long_transaction(draft: Draft) -> None:
     """Settlements and sends in one transaction, in any order, with others looking on; what comes after it."""
     client, key = draft.client(), draft.key()
-    _fill(draft, key, 3 + draft.source.below(3))
+    send_batch(draft, key, 3, 3)
     draft.receive(client, 3 + draft.source.below(3))
-    draft.add(client, "begin")
-    for _ in range(2 + draft.source.below(4)):
-        if draft.chance(2):
-            _settle_in(draft, client)
-        else:
-            _send_in(draft, client, key)
-        if draft.chance(4):
-            browse(draft)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        for _ in range(2 + draft.source.below(4)):
+            if draft.chance(2):
+                first, op = draft.source.below(4), settlement(draft)
+                draft.add(client, op, pick=[first] if draft.source.below(4) else [first, first + 1], txn=True)
+            else:
+                odd = draft.source.below(10)
+                other = None if odd == 0 else draft.key() if odd == 1 else other_case(key)
+                send_in(draft, client, other if odd < 3 else key)
+            if draft.chance(4):
+                browse(draft)
     after_transaction(draft, client, key)
 
 
@@ -175,16 +147,15 @@ def _ended(draft: Draft, client: str, key: str) -> None:
 
 def _after_the_end(draft: Draft) -> None:
     client, key = draft.client(), draft.key()
-    draft.add(client, "begin")
-    draft.send(client, draft.message(key), txn=True)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+    with draft.transaction(client, undone=3):
+        draft.send(client, draft.message(key), txn=True)
     _ended(draft, client, key)
     send(draft)
 
 
 REQUEST_PHRASES: Final[Phrases] = {
     "odd_batch": _odd_batch,
-    "long_batch": _long_batch,
+    "long_batch": lambda draft: send_batch(draft, draft.some_key(), 6, 5),
     "odd_message": _odd_message,
     "large": _large,
     "handful": _handful,

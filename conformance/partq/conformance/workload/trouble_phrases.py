@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import Draft, Phrases, browse, restart, send, send_some, settlement
+from partq.conformance.workload.phrases import (
+    Draft,
+    Phrases,
+    browse,
+    restart,
+    send,
+    send_batch,
+    send_some,
+    settlement,
+)
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -63,9 +72,7 @@ def _keyless(draft: Draft, client: str, key: str) -> None:
 
 def _batches(draft: Draft, client: str, key: str) -> None:
     for _ in range(2):
-        chosen = draft.some_key()
-        batch = tuple(draft.message(chosen) for _ in range(2 + draft.source.below(2)))
-        draft.send(draft.client(), *batch)
+        send_batch(draft, draft.some_key(), 2, 2)
 
 
 def _settlements(draft: Draft, client: str, key: str) -> None:

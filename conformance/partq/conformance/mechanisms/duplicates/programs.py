@@ -39,11 +39,6 @@ def _sent(draft: Draft) -> Message:
     return last[draft.source.below(len(last))] if last else draft.message(draft.some_key())
 
 
-def _repeat(draft: Draft) -> None:
-    """One of the last messages once more, by any client."""
-    draft.send(draft.client(), _again(draft, _sent(draft)))
-
-
 def _twice(draft: Draft) -> None:
     """A message, some time, and the same ID again."""
     one = draft.message(draft.some_key())
@@ -75,16 +70,15 @@ def _in_a_transaction(draft: Draft) -> None:
     """An ID that was sent, or is sent meanwhile, in a transaction; or twice in it."""
     client = draft.client()
     one = _sent(draft) if draft.chance(2) else draft.message(draft.some_key())
-    draft.add(client, "begin")
-    draft.send(client, _again(draft, one), txn=True)
-    way = draft.source.below(4)
-    if way == 0:
+    with draft.transaction(client, undone=3):
         draft.send(client, _again(draft, one), txn=True)
-    elif way == 1:
-        draft.send(draft.client(), _again(draft, one))
-    elif way == 2:
-        _pass(draft)
-    draft.add(client, "rollback" if draft.chance(3) else "commit")
+        way = draft.source.below(4)
+        if way == 0:
+            draft.send(client, _again(draft, one), txn=True)
+        elif way == 1:
+            draft.send(draft.client(), _again(draft, one))
+        elif way == 2:
+            _pass(draft)
     draft.send(draft.client(), _again(draft, one))
     browse(draft)
 
@@ -129,7 +123,7 @@ def _without_ids_together(draft: Draft) -> None:
 PHRASES: Final[Phrases] = {
     "without_ids": _without_ids,
     "without_ids_together": _without_ids_together,
-    "repeat": _repeat,
+    "repeat": lambda draft: draft.send(draft.client(), _again(draft, _sent(draft))),
     "twice": _twice,
     "copies_in_a_batch": _in_a_batch,
     "copies_together": _in_a_transaction,

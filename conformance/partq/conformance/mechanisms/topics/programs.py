@@ -50,10 +50,6 @@ def _from_one(draft: Draft) -> None:
         _settle(draft, client, outlet)
 
 
-def _take(draft: Draft) -> None:
-    _receive(draft, draft.client(), some_outlet(draft), mode="receive_and_delete")
-
-
 def _later(draft: Draft) -> None:
     """What a client holds of a subscription is settled, or renewed."""
     client, outlet = draft.client(), some_outlet(draft)
@@ -116,7 +112,7 @@ PHRASES: Final[Phrases] = {
     "annotated": annotated,
     "delayed": delayed,
     "receive_copy": _from_one,
-    "take_copy": _take,
+    "take_copy": lambda draft: _receive(draft, draft.client(), some_outlet(draft), mode="receive_and_delete"),
     "settle_copy": _later,
     "look_at_copies": look,
     "each_copy": _each,
