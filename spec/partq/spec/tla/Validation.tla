@@ -604,8 +604,11 @@ Goes(c) ==
     \/ flow[c] = "active" /\ \E s \in Standbys : GoesWhileDown(c, s)
 FlowGoes ==
     \/ Goes(E.who)
-    \/ E.op = "unbind" /\ UnbindNothing(E.who)
-    \/ flow[E.who] = "off" /\ (E.op = "flow lost" \/ ~running) /\ Idle
+    \/ UnbindNothing(E.who)
+    \/ flow[E.who] = "off" /\ ~running /\ Idle
+
+\* Of a client's flows, which end together, any goes first: a standby need not take over.
+FlowIsLost == IF \E c \in In(E.users) : flow[c] # "off" THEN \E c \in In(E.users) : Goes(c) ELSE Idle
 
 RefusedInPassing == E.error = "passing" /\ (MayBeBusy \/ ~running) /\ Idle
 BindIsRefused == RefusedInPassing \/ (E.error # "passing" /\ BindRejected(E.who))
@@ -745,7 +748,8 @@ Answered ==
       [] E.op = "link lost" -> LinkLost
       [] E.op = "bind" -> Bind(E.who)
       [] E.op = "bind refused" -> BindIsRefused
-      [] E.op \in { "unbind", "flow lost" } -> FlowGoes
+      [] E.op = "unbind" -> FlowGoes
+      [] E.op = "flow lost" -> FlowIsLost
       [] E.op = "unbind refused" -> UnbindIsRefused
       [] E.op = "assigned" -> Assigned
       [] E.op = "drained" -> FoundEmpty

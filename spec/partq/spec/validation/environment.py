@@ -31,7 +31,8 @@ def _assignment(t: Building, one: Operation) -> None:
 def _link(t: Building, one: Operation) -> None:
     """A client's connection ends, or may have."""
     if t.flows:
-        ends = [Step("flow lost", who=flow) for flow, owner in t.bound.items() if owner == one.client]
+        flows = [flow for flow, owner in t.bound.items() if owner == one.client]
+        ends = [Step("flow lost", who=flow, users=flows) for flow in flows]
         for group in [ends] if one.happened else [[end] for end in ends]:
             t.put(one, group, optional=not one.happened)
     else:

@@ -28,9 +28,9 @@ class Step:
 
     ``who``: the client, or the flow by which it consumes. ``ms``: messages, with ``counts``, ``states`` (as
     a peek shows it), ``locks`` and ``users`` of each (a lock is known by the step that gave it; who uses
-    it). ``part``: a partition; ``state``: what ``who`` is to it; or that of a ``session``; or
-    "emptied" (`NoneDead`). ``error``:
-    passing, lost or other. ``max``: how many messages an operation of unknown outcome may take. ``first``:
+    it; of a lost flow all that are lost with it). ``part``: a partition; ``state``: what ``who`` is to it; or
+    that of a ``session``; or "emptied" (`NoneDead`). ``error``: passing, lost or other. ``max``: how many
+    messages an operation of unknown outcome may take. ``first``:
     of its operation. ``passing``: it was refused in passing; ``free``: which needs no other excuse.
     ``unknown``: it names a lock that no client was given. ``keyless``: a send that any partition takes.
     ``cached``: at the start of an outage, what front ends hand out in its course. ``late``: the transactions
