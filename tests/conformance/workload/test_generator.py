@@ -52,3 +52,10 @@ def test_programs_have_nothing_that_the_profile_is_silent_about() -> None:
     for seed in range(200):
         steps = generate("partitioned-queue", seed).steps
         assert not {"peek", "begin", "commit", "rollback"} & {step.op for step in steps}
+
+
+def test_themes_that_the_profile_does_not_have_are_an_error() -> None:
+    only = {"forwarding": themes.THEMES["forwarding"]}
+    assert generate("azure-premium", 1, length=2, themes=only).steps
+    with pytest.raises(ValueError, match="azure-flat has none of the themes forwarding"):
+        generate("azure-flat", 1, themes=only)

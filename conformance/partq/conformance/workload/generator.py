@@ -65,7 +65,7 @@ def generate(
 
     ``length`` counts phrases; None: one of `LENGTHS`. Steps that ``lacks`` names are left out, and so are
     themes that need what it names. ``lock_duration`` in ns is the entity's, whatever is drawn. ``themes``: of
-    the profile's only these.
+    the profile's only these. Raises `ValueError` where it has none of them.
     """
     family = profile(profile_name)
     lacks = lacks | {op for op, switch in SWITCHED.items() if not getattr(family, switch)}
@@ -73,6 +73,8 @@ def generate(
     if length is None:
         length = LENGTHS[source.below(len(LENGTHS))]
     names = [name for name in themes_of(family) if name in themes and ABOUT[name].needs not in lacks]
+    if not names:
+        raise ValueError(f"{profile_name} has none of the themes {', '.join(themes)}")
     theme = _theme(names, source, seed)
     about = ABOUT[theme]
     chosen = {name: several[source.below(len(several))] for name, several in about.choices.items()}
