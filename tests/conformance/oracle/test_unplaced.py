@@ -36,6 +36,22 @@ def test_no_gap_is_filled_by_what_was_sent_at_another_time() -> None:
     assert places(text + TAKEN.format(number=3)) == [(1, None), (), (), (1, None)]
 
 
+def test_in_a_transaction_a_gap_is_filled_by_the_commit() -> None:
+    text = "p begin t\np send early key=k txn=t\np send a key=k\np commit t\np send unseen\np send b key=k\n"
+
+    assert places(text + TAKEN.format(number=3)) == [(0,), (), (1, None), ()]
+
+
+def test_what_is_missing_before_the_first_number_of_a_partition_was_never_shown() -> None:
+    text = "p send unseen\np send a key=k\np send b key=l\n"
+    shown = "c receive 1 delete -> a#0.1\nc receive 1 delete -> b#1.{number}"
+
+    assert places(text + shown.format(number=2), "azure-premium")[0] == (1, None)
+    full = {"partitions": 2}
+    assert places(text + shown.format(number=2), "azure-premium", **full)[0] == (1, None)
+    assert places(text + shown.format(number=1), "azure-premium", **full)[0] != (1, None)
+
+
 def test_messages_of_a_key_are_together() -> None:
     text = "p send a key=k\np send one key=l\np send two key=l\np send b key=k\n"
 
@@ -67,6 +83,15 @@ def test_a_key_that_an_outage_had_refused_is_there() -> None:
     refused = "p send two key=k -> error unavailable"
 
     assert places(OUTAGE.replace("p send two key={key}", refused))[0] == (0, None)
+
+
+def test_a_key_is_where_it_is_in_transactions_too() -> None:
+    joined = "p begin t\np send first key=k txn=t\np rollback t\n"
+
+    first, *others = places(joined + OUTAGE.format(key="k"))
+
+    assert {first, *others} == {others[0]}
+    assert first[0] != 0
 
 
 def test_what_expired_unseen_in_many_partitions_is_found_there_at_once() -> None:

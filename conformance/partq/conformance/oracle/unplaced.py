@@ -25,11 +25,11 @@ _MOST: Final = 64
 
 
 class _Gap(NamedTuple):
-    """Numbers of the partition at ``place`` that are never shown, given between these two effects; before
-    none: those that follow on the last one that is shown."""
+    """Numbers of the partition at ``place`` that are never shown, given between these two effects; after
+    none: those before the first one that is shown, before none: those that follow on the last one."""
 
     place: int
-    after: int
+    after: int | None
     before: int | None
 
 
@@ -76,6 +76,7 @@ class _Gaps:
     def __init__(self, effects: Sequence[Effect], cfg: Config) -> None:
         self.effects = effects
         self.left = Counter(dict(_found(effects, cfg)))
+        self.commits = [effect for effect in effects if effect.action.op == COMMITS]
 
     def fill(self, group: Sequence[int], size: int, place: int | None = None) -> int | None:
         """The partition of the narrowest gap in which all of these sends may have taken so many numbers, at
@@ -88,15 +89,24 @@ class _Gaps:
         return gap.place
 
     def _fits(self, gap: _Gap, group: Sequence[int], size: int) -> bool:
-        after, end = self.effects[gap.after], self._end(gap)
-        mine = [self.effects[n] for n in group]
-        return self.left[gap] >= size and all(e.call <= end and e.ret >= after.call for e in mine)
+        start, end = self._start(gap), self._end(gap)
+        mine = [self._stores(self.effects[n]) for n in group]
+        return self.left[gap] >= size and all(e.call <= end and e.ret >= start for e in mine)
+
+    def _stores(self, send: Effect) -> Effect:
+        """What gives its messages their numbers: in a transaction, the commit."""
+        txn = send.action.txn
+        commits = (c for c in self.commits if c.action.txn == txn and c.ret >= send.call)
+        return send if txn is None else next(commits, send)
+
+    def _start(self, gap: _Gap) -> int:
+        return 0 if gap.after is None else self.effects[gap.after].call
 
     def _end(self, gap: _Gap) -> int:
         return FOREVER if gap.before is None else self.effects[gap.before].ret
 
     def _width(self, gap: _Gap) -> int:
-        return self._end(gap) - self.effects[gap.after].call
+        return self._end(gap) - self._start(gap)
 
 
 class _Outages:
@@ -151,8 +161,12 @@ def _found(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[_Gap, int]]
             place = position(cfg, name_of(hint))
             if place is not None and hint.seq is not None:
                 numbered.setdefault(place, []).append((hint.seq % (1 << cfg.bits), n))
+    lowest = min((min(several)[0] for several in numbered.values()), default=0)
     for place, several in numbered.items():
         several.sort()
+        first, before = several[0]
+        if 0 < first - lowest <= _MOST:
+            yield _Gap(place, None, before), first - lowest
         for (low, after), (high, before) in pairwise(several):
             if 1 < high - low <= _MOST:
                 yield _Gap(place, after, before), high - low - 1
