@@ -170,12 +170,14 @@ PAIRS: Final[Mapping[str, Pair]] = {
         ),
         Pair(
             "transactions and locks that end",
-            "A transaction settles a message that is delivered a second time, in it or meanwhile.",
-            SpecScope(_AZURE, ("a",), ("transaction", "stale"), partitions=1, clients=1),
+            "A transaction settles a message that is delivered again, or dead-lettered, in it or meanwhile.",
+            SpecScope(
+                _AZURE, ("a",), ("transaction", "stale"), partitions=1, clients=1, max_delivery_count=1
+            ),
             _model("a", partitions=1, clients=1, operations=_IN_TXN),
             Grade.TRACES,
             _WHEN_IT_ENDED,
-            silent=("expire .*",),
+            silent=("expire .*", "exhaust .*"),
         ),
         Pair(
             "transactions in an outage",

@@ -318,6 +318,9 @@ BugCommittedDropped(at) ==
     [ m \in Messages |-> IF msg[m].at = "pending" THEN Empty("done")
                          ELSE IF msg[m].settling THEN Settled(m) ELSE msg[m] ]
 
+\* Commits though a lock by which it settles was found lost (RCV-8).
+BugDoomedByNot(m) == txn
+
 \* Commits though the partition is down (ROUTE-5, ROUTE-8).
 BugInvolvedNone == {}
 

@@ -104,15 +104,16 @@ Settled(m) == Empty("done")
 \* RCV-8: a settlement by a lock that ended, or was never given, is rejected.
 NotHeld(m, t) == ~(msg[m].at \in { "locked", "dead locked" } /\ msg[m].turn = t)
 
-\* RCV-9, RCV-6: the lock's time is over, seen by a client or in a cache.
-Expirable(m) == /\ LocksExpire
-                /\ \/ msg[m].at = "cached"
-                   \/ msg[m].at = "locked" /\ (msg[m].settling => msg[m].doubt = "no")
+\* RCV-9, RCV-6: the lock's time is over, seen by a client or in a cache.  Where the open
+\* transaction settles by it, it may hold all the same, or (once that is in doubt) be found
+\* lost: delivered again, or here.
+Expirable(m) == LocksExpire /\ msg[m].at \in { "cached", "locked" }
 Expired(m) ==
-    IF msg[m].settling
-    THEN { [ msg[m] EXCEPT !.doubt = "expiry" ] }
-    ELSE UNION { AfterLock(m, n, FALSE) :
+    LET ways == UNION { AfterLock(m, n, FALSE) :
                     n \in IF InDoubt(m) THEN LostCounts(m) ELSE { Raised(msg[m].count) } }
+    IN IF ~msg[m].settling THEN ways
+       ELSE IF InDoubt(m) THEN { r \in ways : r.at = "dead" }
+       ELSE { [ msg[m] EXCEPT !.doubt = "expiry" ] }
 
 \* After a fault that strikes the partitions `ps` their locks are in doubt.
 AfterFault(ps) ==

@@ -338,12 +338,13 @@ Expire(m) ==
     /\ Expirable(m)
     /\ \E r \in Expired(m) :
         /\ msg' = [ msg EXCEPT ![m] = r ]
-        /\ Record(IF msg[m].settling THEN TimeOver(history, m, msg[m].turn)
+        /\ txn' = IF r.at = "dead" THEN DoomedBy(m) ELSE txn
+        /\ Record(IF r.settling THEN TimeOver(history, m, msg[m].turn)
                   ELSE Buried(IF msg[m].at = "cached" THEN UnseenEnded(history, m)
                               ELSE LockEnded(history, m, msg[m].turn, ~InDoubt(m)),
                               m, r.at = "dead"),
                   Said("expire", NoClient, m, "ok"))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
 \* A front end fetches m and holds it locked; no client sees that (RCV-5).
 Prefetch(m) ==

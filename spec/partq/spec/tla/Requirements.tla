@@ -314,11 +314,13 @@ RCV_7 == [][ Hands => answer'.ms \cap history.consumed = {} ]_ghostVars
 
 \* RCV-8 (D): "settling or renewing with a lost lock is rejected, and changes
 \* nothing"; so is one by a lock that nobody was given (reading "Locks"): each lock has
-\* a token of its own, or a lost one would settle.
+\* a token of its own, or a lost one would settle.  At a commit it is lost that was
+\* dead-lettered (reading "Transactions").
 RCV_8 == [][ ~HasFlows /\ answer'.out = "ok" =>
     /\ answer'.op \in { "receive", "receive deferred" } => \A m \in answer'.ms :
             history'.lock[m][history'.turn[m]] = "held"
     /\ Settles => history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
+    /\ answer'.op = "commit" => history.deal.settles \cap history.buried = {}
     /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m) ]_ghostVars
 
 \* The reason that m is in the dead-letter queue, as far as it is known.

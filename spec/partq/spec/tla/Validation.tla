@@ -258,9 +258,9 @@ OthersAfter(op) ==
             parts == { msg[m].part : m \in { n \in Here : Within(n, t) } } \cup { others[t].part }
                         \cup IF others[t].key = NoKey THEN {} ELSE { home[others[t].key] }
             struck == op \in { "kill", "front end lost" } \/ (Down' \ Down) \cap parts # {}
-        IN [ others[t] EXCEPT !.doubt = @ \/ struck,
-                              !.missing = @ \/ (lost /\ op \in { "", "complete", "cancel" }),
-                              !.doomed = @ \/ (lost /\ op \notin { "", "complete", "cancel" }) ] ]
+            mild == op \in { "", "complete", "cancel" } /\ \A x \in settles : msg'[x[1]].at # "dead"
+        IN [ others[t] EXCEPT !.doubt = @ \/ struck, !.missing = @ \/ (lost /\ mild),
+                              !.doomed = @ \/ (lost /\ ~mild) ] ]
 OpenOnes == IF Open THEN DOMAIN others \cup {deal} ELSE DOMAIN others
 RecordOf(t) == IF t = deal THEN txn ELSE others[t]
 
