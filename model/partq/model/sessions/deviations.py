@@ -25,6 +25,7 @@ from .norm import (
     has_ended,
     has_sessions,
     is_of_a_session,
+    is_there,
     lock_on,
     may_have_ended,
     outside,
@@ -135,6 +136,12 @@ def written_by_another(state: State, action: Action, seen: Observed | None) -> S
     if lock_on(state, action.session_id, action.proc) is None:
         yield OK, written(state, action)
         yield OK, state
+
+
+@beyond(is_there, "RCV-7", where=has_sessions, broken=True)
+def may_return(state: State, session: str) -> bool:
+    """A session comes next for a message that was completed."""
+    return any(entry.session == session for part in state.parts for entry in part.gone)
 
 
 @beyond(available, "SES-4", where=has_sessions)
