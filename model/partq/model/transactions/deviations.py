@@ -74,8 +74,8 @@ def done_outside(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @beyond(commit, "TXN-9", broken=True)
 @beyond(rollback, "TXN-9", broken=True)
-@beyond(send, "TXN-9", broken=True)
 @beyond(settle, "TXN-9", broken=True)
+@beyond(send, "TXN-9", broken=True)
 def done_outside_in_the_end(state: State, action: Action, seen: Observed | None) -> Steps:
     """The same after a transaction was rolled back, as it was idle for too long."""
     txn = transaction(state, action.txn)

@@ -5,8 +5,8 @@ What of it takes effect is `commits`' business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
 from itertools import chain
 
 from ..actions import BROKEN_TXN, OK, Action, Observed, failure
@@ -27,14 +27,24 @@ def ended(state: State, action: Action, seen: Observed | None) -> Steps:
     yield failure(BROKEN_TXN), state
 
 
+def of_open(
+    request: Callable[[State, Txn, Action, Observed | None], Steps],
+) -> Callable[[State, Action, Observed | None], Steps]:
+    """What is asked in a transaction that is open. In one that is over it is `ended`'s."""
+
+    @wraps(request)
+    def asked(state: State, action: Action, seen: Observed | None) -> Steps:
+        state = idled(state, action)
+        txn = transaction(state, action.txn)
+        return ended(state, action, seen) if txn is None else request(state, txn, action, seen)
+
+    return asked
+
+
 @point("TXN-5", "ROUTE-5")
-def commit(state: State, action: Action, seen: Observed | None) -> Steps:
+@of_open
+def commit(state: State, txn: Txn, action: Action, seen: Observed | None) -> Steps:
     """Make all of it happen; or, where something came in between, none of it."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
     out = any(not is_up(state, p) for p in parts_of(txn))
     barred = txn.doomed or not settles_by_its_locks(state, txn)
     if _may_fail(state, txn, out) or not _all_waiting(state, txn, action):
@@ -52,13 +62,9 @@ def commit(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 @point("TXN-5")
-def rollback(state: State, action: Action, seen: Observed | None) -> Steps:
+@of_open
+def rollback(state: State, txn: Txn, action: Action, seen: Observed | None) -> Steps:
     """Make none of it happen."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
     out = any(not is_up(state, p) for p in parts_of(txn))
     if txn.tainted or out:
         yield failure(BROKEN_TXN), rolled_back(state, txn)
@@ -116,13 +122,10 @@ def _locks_of(state: State, txn: Txn) -> Iterator[tuple[Place | None, Lock | Non
 
 
 def _may_fail(state: State, txn: Txn, out: bool) -> bool:
-    """Whether something came in between the commit and what it is to do."""
-    return out or txn.tainted or txn.doomed or txn.outlived or not _all_held(state, txn)
-
-
-def _all_held(state: State, txn: Txn) -> bool:
-    """Whether every lock that the transaction settles is still held for it."""
-    return all(lock is not None and lock.token == token for _, lock, token in _locks_of(state, txn))
+    """Whether something came in between the commit and what it is to do, such as the end of a lock."""
+    if out or txn.tainted or txn.doomed or txn.outlived:
+        return True
+    return any(lock is None or lock.token != token for _, lock, token in _locks_of(state, txn))
 
 
 def _after_lost_lock(state: State, txn: Txn, reach: int) -> Iterator[State]:

@@ -23,7 +23,7 @@ from ..sequencing.pending import take
 from ..settling.norm import held, held_of, lock_at, lost
 from ..state import Pending, Place, State, Steps, Txn, find_number, is_up, key_partition, transaction
 from .commits import rolled_back
-from .ending import commit, ended, rollback, tainted
+from .ending import commit, ended, of_open, rollback, tainted
 from .limits import fullness, has_room, idled
 from .membership import may_bar, may_take
 
@@ -168,13 +168,9 @@ def _pending(
 
 
 @point("TXN-5", "TXN-7", "RCV-2", "RCV-6", "RCV-8")
-def settle(state: State, action: Action, seen: Observed | None) -> Steps:
+@of_open
+def settle(state: State, txn: Txn, action: Action, seen: Observed | None) -> Steps:
     """Settle in a transaction: refused at once, or enlisted, the locks being held until its end."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
     state, places = settling(state, txn, action, seen)
     kinds = _settle_refusals(state, txn, action, places) | fullness(state, txn, action)
     if kinds:
@@ -263,14 +259,10 @@ def enlisted_locks(state: State, txn: Txn, action: Action, places: list[Place]) 
 
 
 @point("TXN-5", "TXN-10")
-def cancel(state: State, action: Action, seen: Observed | None) -> Steps:
+@of_open
+def cancel(state: State, txn: Txn, action: Action, seen: Observed | None) -> Steps:
     """Cancel a scheduled message in a transaction: refused at once, or enlisted. Whether it may be in another
     partition than the rest is not settled by any source."""
-    state = idled(state, action)
-    txn = transaction(state, action.txn)
-    if txn is None:
-        yield from ended(state, action, seen)
-        return
     place = scheduling.waiting(state, action)
     kinds = scheduling.refusals(state, place, action) | (BROKEN_TXN if txn.tainted else frozenset())
     kinds |= fullness(state, txn, action)
