@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.history import History, Record, time_text
 from partq.model.messages import Delivery
-from partq.model.operations import ENV, SETTLEMENTS, Outcome
+from partq.model.operations import ENV, SETTLEMENTS
 from partq.model.profiles import known
 
 from .wording import SENDS, label, locks_of, note, numbered, tooltip
@@ -151,7 +151,7 @@ def _informative(records: Sequence[Record], witness: frozenset[int]) -> list[Rec
 
 def _empty(record: Record) -> bool:
     """Whether it is an answer without messages."""
-    return record.op in ("receive", "peek") and record.outcome == Outcome.OK and not record.messages
+    return record.op in ("receive", "peek") and record.ok and not record.messages
 
 
 def _by_interest(records: Sequence[Record], witness: frozenset[int]) -> Iterator[int]:
@@ -170,7 +170,7 @@ def _by_interest(records: Sequence[Record], witness: frozenset[int]) -> Iterator
 
 
 def _message_ids(record: Record, locks: Mapping[str, Delivery]) -> Iterator[str]:
-    yield from (message.id for message in record.args.get("messages", ()))
+    yield from (message.id for message in record.sent)
     yield from (delivery.id for delivery in record.messages)
     yield from (locks[lock].id for lock in record.lock_tokens if lock in locks)
 
@@ -232,7 +232,7 @@ class _Builder:
     def _touched(self, record: Record) -> Iterator[int | None]:
         yield from map(self._shown, record.messages)
         if record.op in SENDS:
-            yield from (self.places.get(message.id) for message in record.args["messages"])
+            yield from (self.places.get(message.id) for message in record.sent)
         yield from (self._shown(self.locks[lock]) for lock in record.lock_tokens if lock in self.locks)
 
     def _lifelines(self) -> dict[tuple[str, str | int], int]:
@@ -320,7 +320,7 @@ class _Builder:
         """Kind, row, and (partition, what) of the messages that an operation moves."""
         begun, ended = self.begun[record.i], self.ended.get(record.i)
         if record.op in SENDS:
-            yield "send", begun, [(self.places.get(m.id), m.id) for m in record.args["messages"]]
+            yield "send", begun, [(self.places.get(m.id), m.id) for m in record.sent]
         if record.op in SETTLEMENTS:
             known = [self.locks[lock] for lock in record.lock_tokens if lock in self.locks]
             yield "settle", begun, [(self._shown(delivery), delivery.id) for delivery in known]

@@ -214,7 +214,7 @@ def _contrast(example: Example) -> Contrast | None:
         (message.id, _traits(record, message))
         for record in example.history.records
         if record.i in finding.witness
-        for message in (record.args["messages"] if record.op in SENDS else ())
+        for message in (record.sent if record.op in SENDS else ())
     ]
     named = [entry for entry in sent if repr(entry[0]) in finding.detail]
     chosen = (named if len(named) > 1 else sent)[:_COMPARED]

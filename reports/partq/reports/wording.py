@@ -8,7 +8,6 @@ from typing import Any, Final
 from partq.conformance.history import TIMES, Record, time_text
 from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import Delivery
-from partq.model.operations import Outcome
 
 _PARTITION_EVENTS: Final = {"partition_down": "down", "partition_up": "up"}
 
@@ -31,7 +30,7 @@ def label(record: Record, locks: Mapping[str, Delivery]) -> str:
     if record.messages and record.op not in SENDS:
         words.append("→ " + ", ".join(delivery.id for delivery in record.messages))
     elif "max" in args:
-        words.append("→ nothing" if record.outcome == Outcome.OK else "")
+        words.append("→ nothing" if record.ok else "")
     return " ".join(word for word in words if word)
 
 
@@ -57,7 +56,7 @@ def tooltip(record: Record, locks: Mapping[str, Delivery]) -> str:
     returned = "never" if record.ret is None else time_text(record.ret)
     times = f"call {time_text(record.call)}, return {returned}"
     lines = [f"record {record.i}: {record.proc} {label(record, locks)}", note(record), times]
-    lines += [f"sends {_fields(message)}" for message in record.args.get("messages", ())]
+    lines += [f"sends {_fields(message)}" for message in record.sent]
     lines += [f"shows {_fields(delivery)}" for delivery in record.messages]
     return "\n".join(lines)
 

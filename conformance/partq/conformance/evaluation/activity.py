@@ -84,7 +84,7 @@ def _undisturbed(history: History) -> Iterator[Record]:
     """The clients' calls that were over before anything struck, which may delay, refuse or cut off any call
     under way; if nothing did, the unending ones, too. None that ends or renews a connection: it strikes
     unless it fails, so that only failures would count."""
-    strikes = (r.call for r in history.records if r.op in STRIKES and r.outcome != Outcome.ERROR)
+    strikes = (r.call for r in history.records if r.op in STRIKES and not r.refused)
     struck = min(strikes, default=FOREVER)
     for record in history.records:
         over = struck == FOREVER if record.ret is None else record.ret < struck
@@ -100,7 +100,7 @@ def _undisturbed(history: History) -> Iterator[Record]:
 def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -> None:
     """Count the receives that were given something, and those given nothing though a message was there, that
     nobody had been given, and no client held any: what is held may bar others of its key."""
-    receives = [r for r in quiet if r.op == "receive" and r.outcome == Outcome.OK]
+    receives = [r for r in quiet if r.op == "receive" and r.ok]
     given = sum(bool(record.messages) for record in receives)
     counts[key(Count.CALLED, RECEIVE)] += given
     # A message belongs to the consumer that has its partition: the others rightly get nothing meanwhile.
@@ -128,8 +128,8 @@ def _waiting(history: History) -> Mapping[str, Intervals]:
         for shown in record.messages if record.op == "receive" else ():
             given.setdefault((record.entity, shown.id), record.call)
     for record in history.records:
-        if record.op in ("send", "send_batch") and record.outcome == Outcome.OK and "txn" not in record.args:
-            for message in record.args["messages"]:
+        if record.op in ("send", "send_batch") and record.ok and "txn" not in record.args:
+            for message in record.sent:
                 if message.scheduled_at is None and message.ttl is None:
                     until = given.get((record.entity, message.id), FOREVER)
                     until = min(until, lost.get(record.entity, FOREVER))
@@ -142,7 +142,7 @@ def _held(history: History) -> Mapping[str, Intervals]:
     settled = {
         lock: returned(record)
         for record in reversed(history.records)
-        if record.op in SETTLEMENTS and record.outcome == Outcome.OK
+        if record.op in SETTLEMENTS and record.ok
         for lock in record.args["locks"]
     }
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)

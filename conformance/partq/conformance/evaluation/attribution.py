@@ -16,7 +16,6 @@ from partq.conformance.history import History, Record
 from partq.conformance.oracle.blame import Blame
 from partq.conformance.oracle.judge import Judgement
 from partq.conformance.verdict import WITH, Finding, some
-from partq.model.operations import Outcome
 from partq.model.requirements import requirement
 
 WITNESSES: Final = 8
@@ -56,7 +55,7 @@ def one_of(several: Sequence[str], cut: History, why: str) -> Finding:
     shows it. ``why``: it in a sentence."""
     first, *others = several
     last = max((one for one in cut.records if one.ret is not None), key=lambda one: one.ret or 0)
-    sent = {message.id for record in cut.records for message in record.args.get("messages", ())}
+    sent = {message.id for record in cut.records for message in record.sent}
     about = {("message", id) for id in sent if repr(id) in why}
     rule = requirement(first)
     key = f"{first}/or {', '.join(others[:NAMED])}"
@@ -70,7 +69,7 @@ def observed(cut: History, judgement: Judgement, why: Reason | None = None) -> s
         return judgement.reason
     if why is not None:
         return f"{_what(_answer(cut, stuck), why.message)}: {why.why}."
-    if stuck.outcome == Outcome.ERROR:
+    if stuck.refused:
         said = "nothing before it is a reason to refuse it"
     elif (answer := _answer(cut, stuck)) is not stuck:
         said = f"nothing that happened before leads to what the {answer.op} at {answer.i} shows of it"
@@ -87,7 +86,7 @@ def _stuck(history: History, judgement: Judgement) -> Record | None:
 
 def _answer(history: History, stuck: Record) -> Record:
     """The answer that shows the violation: of a send the last one that shows its messages."""
-    sent = {message.id for message in stuck.args.get("messages", ())}
+    sent = {message.id for message in stuck.sent}
     showing = (r for r in reversed(history.records) if not sent.isdisjoint(one.id for one in r.messages))
     return next(showing, stuck) if sent else stuck
 
@@ -101,13 +100,13 @@ def _what(record: Record, message: str | None = None) -> str:
     if record.op == "drained":
         return f"The entity cannot have been empty at {record.i}"
     subject = f"The {record.op} at {record.i} cannot have "
-    if record.outcome == Outcome.ERROR:
+    if record.refused:
         return f"{subject}been refused as {record.error}"
     if record.messages:
         return f"{subject}returned {message or some([one.id for one in record.messages], NAMED)}"
-    if record.op in ("receive", "peek") and record.outcome == Outcome.OK:
+    if record.op in ("receive", "peek") and record.ok:
         return f"{subject}returned nothing"
-    return f"{subject}succeeded" if record.outcome == Outcome.OK else f"{subject}ended so"
+    return f"{subject}succeeded" if record.ok else f"{subject}ended so"
 
 
 def expected(history: History, judgement: Judgement) -> str:
@@ -116,7 +115,7 @@ def expected(history: History, judgement: Judgement) -> str:
     shown = [one.id for one in stuck.messages] if stuck is not None else []
     firsts = dict.fromkeys(said.removeprefix("ok: ").partition(", ")[0] for said in judgement.allowed)
     words = sorted((_word(said, shown) for said in firsts), key="nothing".__ne__)
-    succeeded = stuck is not None and stuck.outcome == Outcome.OK
+    succeeded = stuck is not None and stuck.ok
     return "" if succeeded and words == [SUCCESS] else ", or ".join(words)
 
 
@@ -167,7 +166,7 @@ _Name = tuple[str, str | None]
 def _names(record: Record) -> set[_Name]:
     """The messages, locks, transactions and flows that the record names."""
     args = record.args
-    names: set[_Name] = {("message", m.id) for m in (*args.get("messages", ()), *record.messages)}
+    names: set[_Name] = {("message", id) for id in record.ids}
     names |= {("lock", token) for token in record.lock_tokens}
     names |= {("lock", shown.lock) for shown in record.messages}
     names |= {(name, args.get(name)) for name in ("txn", "flow")}

@@ -13,7 +13,7 @@ from enum import StrEnum
 from partq.conformance.execution.drain import ROUNDS, rounds_of
 from partq.conformance.history import History, Record
 from partq.conformance.verdict import Finding
-from partq.model.operations import DRAINER, OPS, Outcome
+from partq.model.operations import DRAINER, OPS
 from partq.model.profiles import profile
 from partq.model.requirements import requirement
 
@@ -60,7 +60,7 @@ def unreceivable(history: History) -> Finding | None:
 
 def _waits_still(history: History) -> bool:
     """Whether a message was scheduled that nobody ever received."""
-    sent = (m for r in history.records if r.outcome != Outcome.ERROR for m in r.args.get("messages", ()))
+    sent = (m for r in history.records if not r.refused for m in r.sent)
     scheduled = {message.id for message in sent if message.scheduled_at is not None}
     came = {message.id for record in history.records if record.op == "receive" for message in record.messages}
     return not scheduled <= came
@@ -87,7 +87,7 @@ def _in_vain(history: History) -> tuple[int, ...]:
         if not shown <= met:
             empty.clear()
             met |= shown
-        elif not shown and record.outcome == Outcome.OK:
+        elif not shown and record.ok:
             empty.append(record.i)
     enough = rounds_of(profile(history.header.profile), history.header.clock == "virtual")
     return tuple(empty) if len(empty) >= enough else ()
@@ -98,9 +98,9 @@ def _lingering(history: History) -> bool:
     others = [record for record in history.records if record.proc != DRAINER and "flow" in record.args]
     bound: set[str] = set()
     for record in others:
-        if OPS[record.op].opens and record.outcome != Outcome.ERROR:
+        if OPS[record.op].opens and not record.refused:
             bound.add(record.args["flow"])
-        elif record.op in ("unbind", "disconnect") and record.outcome == Outcome.OK:
+        elif record.op in ("unbind", "disconnect") and record.ok:
             bound.discard(record.args["flow"])
     return bool(bound)
 

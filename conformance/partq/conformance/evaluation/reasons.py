@@ -61,15 +61,15 @@ class Scene:
         return {
             message.id: (record, message)
             for record in self.history.records
-            if record.outcome != Outcome.ERROR
-            for message in record.args.get("messages", ())
+            if not record.refused
+            for message in record.sent
         }
 
     @cached_property
     def commits(self) -> dict[str, Record | None]:
         """By transaction: its commit, or None."""
         records = self.history.records
-        commits = {r.args["txn"]: r for r in records if r.op == "commit" and r.outcome != Outcome.ERROR}
+        commits = {r.args["txn"]: r for r in records if r.op == "commit" and not r.refused}
         return {r.args["txn"]: commits.get(r.args["txn"]) for r in records if r.args.get("txn") is not None}
 
     def took_effect(self, record: Record) -> bool:
@@ -82,7 +82,7 @@ class Scene:
         or its time have ended."""
         given = self.locks(message.id)
         settled = any(
-            record.op != "abandon" and record.outcome != Outcome.ERROR and self.took_effect(record)
+            record.op != "abandon" and not record.refused and self.took_effect(record)
             for record in self.settlements(message.id)
         )
         cancelled = message.scheduled_at is not None and any(self.earlier("cancel_scheduled"))
@@ -91,7 +91,7 @@ class Scene:
 
     def refused(self, id: str) -> list[Record]:
         """The settlements of the message that were refused."""
-        return [record for record in self.settlements(id) if record.outcome == Outcome.ERROR]
+        return [record for record in self.settlements(id) if record.refused]
 
     def settlements(self, id: str) -> list[Record]:
         """The settlements that name a lock of the message."""
@@ -194,7 +194,7 @@ def _apart(scene: Scene) -> Reason | None:
 
 def _held(scene: Scene) -> Reason | None:
     """A lock that another delivery gave, and that nothing is known to have ended by then."""
-    settling = [r for r in scene.earlier(*SETTLEMENTS) if r.outcome != Outcome.ERROR]
+    settling = [r for r in scene.earlier(*SETTLEMENTS) if not r.refused]
     done = {lock for record in settling if scene.took_effect(record) for lock in record.args["locks"]}
     for shown in scene.received:
         for lock, record in scene.locks(shown.id).items():
@@ -217,7 +217,7 @@ def _finished(scene: Scene) -> Reason | None:
             own = [one for one in record.messages if one.id == shown.id]
             locks |= {one.lock for one in own}
             done = any(one.lock is None for one in own) or not locks.isdisjoint(record.lock_tokens)
-            if done and record.outcome == Outcome.OK:
+            if done and record.ok:
                 how = "deleted" if record.op == "receive" else "settled"
                 why = f"it had been {how} at {record.i}"
                 return Reason(shown.id, why, (record.i,), _without(scene, shown.id))
@@ -230,7 +230,7 @@ def _lost(scene: Scene) -> Reason | None:
         return None
     seen = {one.id: record for record in scene.earlier("receive", "peek") for one in record.messages}
     for id, (record, message) in scene.sends.items():
-        if record.outcome == Outcome.OK and scene.took_effect(record) and not scene.removed(message):
+        if record.ok and scene.took_effect(record) and not scene.removed(message):
             last, refused = seen.get(id), [one.i for one in scene.refused(id)]
             how = "never seen" if last is None else f"last seen at {last.i}, and nothing removed it"
             how += f" (its settlement at {refused[0]} was refused)" if refused else ""
@@ -317,10 +317,10 @@ def _beyond_limits(scene: Scene) -> Reason | None:
         limit = time_text(entity.transaction_timeout)
         why = f"its transaction {txn} had been idle for {time_text(idle)}, and its time limit is {limit}"
         return Reason("", why, (last.i,), "a refusal")
-    sends = [record for record in own if record.outcome == Outcome.OK and "messages" in record.args]
-    count = sum(len(record.args["messages"]) for record in sends)
+    sends = [record for record in own if record.ok and "messages" in record.args]
+    count = sum(len(record.sent) for record in sends)
     most = entity.max_transaction_messages
-    if count + len(answer.args.get("messages", ())) > most:
+    if count + len(answer.sent) > most:
         why = f"its transaction {txn} had {plural(count, 'message')}, and takes {most} at the most"
         return Reason("", why, tuple(record.i for record in sends), "a refusal")
     return None

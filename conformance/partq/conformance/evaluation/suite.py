@@ -55,7 +55,7 @@ from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program
 from partq.model.conditions import STRIKES
 from partq.model.errors import UserError
-from partq.model.operations import DRAINER, Outcome
+from partq.model.operations import DRAINER
 
 PROGRAMS_SIMULATED = 200
 PROGRAMS_LIVE = 3
@@ -251,7 +251,7 @@ def run_suite(
             record.op
             for run_ in ordered
             for record in run_.history.records  # but those of the drain
-            if record.op in STRIKES and record.proc != DRAINER and record.outcome != Outcome.ERROR
+            if record.op in STRIKES and record.proc != DRAINER and not record.refused
         ),
         added(run_.judging for run_ in ordered),
     )

@@ -18,7 +18,6 @@ from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
-from partq.model.operations import Outcome
 
 ANYWHERE: Final = -1
 """The set of all partitions, for a message without evidence."""
@@ -118,7 +117,7 @@ class Paths:
         other's message was there, and no assignment changed until that came."""
         modest: dict[str, list[Record]] = {}
         for record in self.facts.receives:
-            if not record.messages and record.outcome == Outcome.OK and self.ready(record):
+            if not record.messages and record.ok and self.ready(record):
                 modest.setdefault(record.args.get("flow", ""), []).append(record)
         return any(
             self._passed_by(modest, since, taken)
@@ -130,7 +129,7 @@ class Paths:
         """Since when the message was available, and which receive took it: after its send, and after its
         partition came to another flow."""
         sent, before = path.life.record, path.life.deliveries[0]
-        if sent.ret is not None and sent.outcome == Outcome.OK:
+        if sent.ret is not None and sent.ok:
             yield max(sent.ret, self._last_move(before.record)), before.record
         for seen in path.life.deliveries[1:]:
             if not before.settlements and seen.record.args.get("flow") != before.record.args.get("flow"):

@@ -18,7 +18,6 @@ from partq.conformance.facts.index import CALL, FOREVER, Facts
 from partq.conformance.facts.intervals import Bitsets
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.model.operations import Outcome
 
 GRACE: Final = 1_000_000
 """ns that a broker may always take for a step that waits for no timer of its own; see
@@ -43,7 +42,7 @@ class FlowSession:
     def __init__(self, bind: Record) -> None:
         self.flow: str = bind.args.get("flow", "")
         self.bind = bind
-        self.certain_start = returned(bind) if bind.outcome == Outcome.OK else FOREVER
+        self.certain_start = returned(bind) if bind.ok else FOREVER
         self.end: Record | None = None
         self.possible_end = FOREVER
         self.certain_end = FOREVER
@@ -222,7 +221,7 @@ class FlowTimeline:
             open_sessions.append(session)
 
     def _read_assignments(self, facts: Facts) -> None:
-        kills = [r for r in facts.disruptions if r.op == "broker_kill" and r.outcome != Outcome.ERROR]
+        kills = [r for r in facts.disruptions if r.op == "broker_kill" and not r.refused]
         current: dict[int, list[Assignment]] = {}
         for event in facts.assignment_events:
             while kills and event.call > _started(kills[0], facts):
@@ -292,7 +291,7 @@ class _Sessions:
         facts = self.facts
         faults = (record for record in facts.disruptions if record.op != "disconnect")
         for record in sorted((*facts.flows, *faults), key=CALL):
-            if record.outcome != Outcome.ERROR or record.error == "not_found":
+            if not record.refused or record.error == "not_found":
                 _READERS[record.op](self, record)
         intervals = (*facts.dead, *(interval for intervals in facts.down.values() for interval in intervals))
         repaired = {interval.start: interval.end for interval in intervals}
@@ -301,7 +300,7 @@ class _Sessions:
             changes[n] = change._replace(ret=max(change.ret, repaired.get(change.call, 0)))
 
     def bound(self, record: Record) -> None:
-        if record.outcome == Outcome.ERROR:
+        if record.refused:
             return
         session = FlowSession(record)
         for fault in self.faults:
@@ -309,11 +308,11 @@ class _Sessions:
                 session.close(fault, certain=False)  # either may have come first
         before = self.current.get(session.flow)
         if before is not None:
-            before.close(record, certain=record.outcome == Outcome.OK)
+            before.close(record, certain=record.ok)
         self.current[session.flow] = session
         self.timeline.sessions.append(session)
         self.timeline.sessions_of.setdefault(session.flow, []).append(session)
-        plain = record.op == "bind" and record.outcome == Outcome.OK
+        plain = record.op == "bind" and record.ok
         self._change(BIND if plain else OTHER, record, session)
 
     def unbound(self, record: Record) -> None:
@@ -342,9 +341,9 @@ class _Sessions:
 
     def _lost(self, sessions: list[FlowSession], record: Record, certain: bool = True) -> None:
         """``not_found`` says that the flow was gone before."""
-        certain = certain and (record.outcome == Outcome.OK or record.error == "not_found")
+        certain = certain and (record.ok or record.error == "not_found")
         for session in sessions:
-            was_bound = record.outcome == Outcome.OK and session.end is None
+            was_bound = record.ok and session.end is None
             was_bound = was_bound and session.certain_start < record.call
             noticed = noticed_by(self.facts, session.flow, record)
             session.close(record, certain, noticed)

@@ -63,7 +63,7 @@ class Observation(Struct, eq=False, gc=False):
     @property
     def possibly_settled_by(self) -> Sequence[Record]:
         """The settlements of its lock that were not refused, in order of calls."""
-        return [one for one in self.settlements if one.outcome != Outcome.ERROR] if self.settlements else ()
+        return [one for one in self.settlements if not one.refused] if self.settlements else ()
 
 
 CALL: Final = attrgetter("call")
@@ -106,17 +106,17 @@ class Txn(Struct, eq=False):
     def add_end(self, record: Record) -> None:
         """Add a commit or a rollback. One after an end that was ok ends nothing (TXN-10)."""
         self.ends.append(record)
-        if self.first_ok is None and record.outcome == Outcome.OK:
+        if self.first_ok is None and record.ok:
             self.first_ok = record
-        if self.end is not None and self.end.outcome == Outcome.OK and (self.end.ret or 0) < record.call:
+        if self.end is not None and self.end.ok and (self.end.ret or 0) < record.call:
             return
-        if self.end is None or record.outcome == Outcome.OK:
+        if self.end is None or record.ok:
             self.end = record
-        if record.op != "commit" or record.outcome == Outcome.ERROR:
+        if record.op != "commit" or record.refused:
             return
         if self.committed_from is None:
             self.committed_from = record.call
-        if record.outcome == Outcome.OK and self.committed_by is None:
+        if record.ok and self.committed_by is None:
             self.committed_by = record.ret
 
     @property
@@ -214,7 +214,7 @@ class Facts:
 
     def _on_send(self, record: Record) -> None:
         self.requests.append(record)
-        for message in record.args["messages"]:
+        for message in record.sent:
             sent = Sent(message, self.key_of(message), record)
             self.sends.append(sent)
             self.by_id.setdefault(message.id, []).append(sent)
@@ -222,7 +222,7 @@ class Facts:
             self._txn(record).sends.append(record)
 
     def _on_schedule(self, record: Record) -> None:
-        for message in record.args["messages"]:
+        for message in record.sent:
             sent = Sent(message, self.key_of(message), record)
             self.by_id.setdefault(message.id, []).append(sent)
         if "txn" in record.args:
@@ -233,7 +233,7 @@ class Facts:
             self.unfollowed.append(record)
 
     def _on_unfollowed(self, record: Record) -> None:
-        if record.outcome != Outcome.ERROR:
+        if not record.refused:
             self.unfollowed.append(record)
 
     def _on_entity(self, record: Record) -> None:
@@ -305,7 +305,7 @@ class Facts:
         self.assignment_events.append(record)
 
     def _on_disruption(self, record: Record) -> None:
-        if record.outcome == Outcome.ERROR:
+        if record.refused:
             return  # a fault that the broker could not be made to have
         self.disruptions.append(record)
         if record.op == "partition_down":
@@ -314,7 +314,7 @@ class Facts:
             _open(self.dead, record)
 
     def _on_repair(self, record: Record) -> None:
-        if record.outcome == Outcome.ERROR:
+        if record.refused:
             return
         if record.op == "partition_up":
             _close(self.down.get(record.args["partition"], []), record)

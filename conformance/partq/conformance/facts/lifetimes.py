@@ -17,7 +17,6 @@ from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record
 from partq.model.messages import Delivery, ambiguous
-from partq.model.operations import Outcome
 
 SENT_TWICE: Final = "its ID was sent more than once"
 SCHEDULED: Final = "it is scheduled: it gets another number when its time comes (SCH-4)"
@@ -76,7 +75,7 @@ class Lifetime(Struct, eq=False, gc=False):
                     certain = seen.ret
             for settlement in seen.settlements:
                 called, removes = settlement.call, settlement.op in REMOVALS
-                if settlement.outcome == Outcome.OK:
+                if settlement.ok:
                     last = max(last, called)
                     if removes:
                         answered = min(answered, called)
@@ -133,9 +132,7 @@ class Lifetimes:
         self.delivered = [life for life in map(self.get, received) if life is not None]
         peeked_only = (self.get(id) for id in peeked if id not in received)
         self.stored = [
-            life
-            for life in (*self.delivered, *peeked_only)
-            if life is not None and life.record.outcome != Outcome.ERROR
+            life for life in (*self.delivered, *peeked_only) if life is not None and not life.record.refused
         ]
 
     @cached_property
@@ -192,7 +189,7 @@ def _accepted(facts: Facts, record: Record) -> int:
     if "txn" in record.args:
         txn = facts.txns[record.args["txn"]]
         return FOREVER if txn.committed_by is None or txn.is_late(record) else txn.committed_by
-    return record.ret if record.ret is not None and record.outcome == Outcome.OK else FOREVER
+    return record.ret if record.ret is not None and record.ok else FOREVER
 
 
 def was_delivered(seen: Observation) -> bool:

@@ -44,7 +44,7 @@ class Locks:
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
         unseen = facts.settled.keys() - facts.locks.keys()
-        stray = (s.call for lock in unseen for s in facts.settled[lock] if s.outcome != Outcome.ERROR)
+        stray = (s.call for lock in unseen for s in facts.settled[lock] if not s.refused)
         self._stray = sorted(stray)
         for id, seens in facts.received.items():
             sends = facts.by_id.get(id)
@@ -100,15 +100,15 @@ class Locks:
     def _settle(self, seen: Observation) -> None:
         """Apply the settlements of its lock."""
         for settlement in seen.settlements:
-            if settlement.outcome != Outcome.ERROR:
+            if not settlement.refused:
                 seen.held_until = min(seen.held_until, settlement.call)
-                if settlement.outcome == Outcome.OK:
+                if settlement.ok:
                     seen.ended = min(seen.ended, self._effective(settlement))
 
     def _share(self, seens: Sequence[Observation]) -> None:
         """Take in that lost locks may settle, where RCV-8 does not bind: a settlement by any lock of the
         message may end each of them, a renewal prolong it."""
-        settlements = [one for seen in seens for one in seen.settlements if one.outcome != Outcome.ERROR]
+        settlements = [one for seen in seens for one in seen.settlements if not one.refused]
         renewed = {seen.delivery.lock for seen in seens} & self._renewals.keys()
         for seen in seens:
             for settlement in settlements:
@@ -128,10 +128,10 @@ class Locks:
         """The earliest and the latest instant of expiry, after its renewals. One that is answered ok
         says that the lock held, unless lost locks may be renewed. ``but``: one that does not count."""
         for renewal in self._renewals[lock]:
-            if renewal.outcome == Outcome.ERROR or renewal is but:
+            if renewal.refused or renewal is but:
                 continue
             shown = renewal.messages[0].locked_until if renewal.messages else None
-            if renewal.outcome == Outcome.OK and (self._binding or returned(renewal) <= end):
+            if renewal.ok and (self._binding or returned(renewal) <= end):
                 end = max(end, renewal.call + self._duration if shown is None else shown)
             if renewal.ret is None:
                 last = FOREVER - self._late
@@ -228,7 +228,7 @@ def _departures(facts: Facts) -> dict[str, Intervals]:
     """By client: when it left or may have been cut off; under "" faults that hit no particular client."""
     intervals: dict[str, list[tuple[int, int]]] = {}
     for record in facts.flows:
-        if record.op in ("unbind", "disconnect") and record.outcome != Outcome.ERROR:
+        if record.op in ("unbind", "disconnect") and not record.refused:
             intervals.setdefault(record.proc, []).append(span(record))
     for record in facts.disruptions:
         if record.op in ("connection_lost", "frontend_lost"):

@@ -19,7 +19,6 @@ from partq.conformance.history.entities import settings_of
 from partq.conformance.history.record import Header, History, Record
 from partq.conformance.history.transactions import transactions_apart
 from partq.model.messages import Delivery, Message, is_shown_as
-from partq.model.operations import Outcome
 
 
 class Place(NamedTuple):
@@ -53,7 +52,7 @@ def told_apart(history: History) -> History:
     again = _sent_again(history)
     if not again:
         return history
-    taken = {message.id for record in history.records for message in record.args.get("messages", ())}
+    taken = {message.id for record in history.records for message in record.sent}
     names: dict[Place, str] = {}
     shown = _appearances(history, again)
     for id, sends in again.items():
@@ -66,7 +65,7 @@ def _sent_again(history: History) -> dict[str, list[Born]]:
     """The sends of each ID of which there are several."""
     found: dict[str, list[Born]] = {}
     for n, record in enumerate(history.records):
-        for nth, message in enumerate(record.args.get("messages", ())):
+        for nth, message in enumerate(record.sent):
             found.setdefault(message.id, []).append(Born(Place(n, True, nth), record, message))
     return {id: sends for id, sends in found.items() if len(sends) > 1}
 
@@ -114,8 +113,7 @@ def _origins(sends: Sequence[Born], shown: Sequence[Shown], header: Header) -> d
         for number, group in groups.items()
     }
     accepted = {
-        number: [send for send in found if send.record.outcome != Outcome.ERROR] or found
-        for number, found in left.items()
+        number: [send for send in found if not send.record.refused] or found for number, found in left.items()
     }
     if not _eliminated(accepted):
         return None
@@ -157,7 +155,7 @@ def _differ(number: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def _renamed(n: int, record: Record, names: Mapping[Place, str]) -> Record:
-    sent = record.args.get("messages", ())
+    sent = record.sent
     if not any(Place(n, True, nth) in names for nth in range(len(sent))) and not any(
         Place(n, False, nth) in names for nth in range(len(record.messages))
     ):

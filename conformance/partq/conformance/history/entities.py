@@ -126,7 +126,7 @@ class ByEntity:
         self.topics = topics_among(self.names)
         self.beside_it = frozenset(filter(None, map(other_entity, history.records)))
         self.unlisted = frozenset(filter(self._is_unlisted, self.names))
-        self.sent = frozenset(m.id for r in history.records for m in r.args.get("messages", ()))
+        self.sent = frozenset(m.id for r in history.records for m in r.sent)
         listed = [name for name in self.names if name not in self.unlisted]
         ends = ((whole_of(name), name) for name in listed if is_dead_letters(name))
         self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}

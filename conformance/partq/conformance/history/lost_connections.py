@@ -56,8 +56,8 @@ class _Served:
 
 
 def _is_served(record: Record) -> bool:
-    refused = record.outcome == Outcome.ERROR and record.error not in _NOBODY
-    return not record.is_env and (record.outcome == Outcome.OK or refused)
+    refused = record.refused and record.error not in _NOBODY
+    return not record.is_env and (record.ok or refused)
 
 
 def _cut(fault: Record, record: Record, served: _Served) -> bool:
@@ -80,4 +80,4 @@ def _told(record: Record, by_itself: bool) -> Iterator[Record]:
 
 
 def _failed(record: Record) -> bool:
-    return record.op in _LINKS and record.outcome == Outcome.ERROR and record.error != _UNSUPPORTED
+    return record.op in _LINKS and record.refused and record.error != _UNSUPPORTED

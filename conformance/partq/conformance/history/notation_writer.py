@@ -44,7 +44,7 @@ def witness(finding: Finding, history: History) -> Iterator[str]:
     told = {one.lock for r in records for one in r.messages if one.id in ids} - {None}
     settling = [_settling(record, told) for record in records]
     named = {lock for r in settling for lock in (*r.args.get("locks", ()), r.args.get("lock"))} - {None}
-    sent = {message.id: message.body for r in history.records for message in r.args.get("messages", ())}
+    sent = {message.id: message.body for r in history.records for message in r.sent}
     given = [m.lock for record in records for m in record.messages]
     short = _cut(lock for lock in (*named, *given) if lock is not None)
     for whole, record in zip(records, settling, strict=True):

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from partq.model.configuration import FOREVER
-from partq.model.messages import Delivery
+from partq.model.messages import Delivery, Message
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, Entity, InvalidEntity
 
@@ -58,6 +58,27 @@ class Record(Struct, frozen=True, gc=False):
     def deletes(self) -> bool:
         """Whether each message that it receives is gone at once, without a lock."""
         return self.args.get("mode") == "receive_and_delete"
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded, and said so."""
+        return self.outcome == Outcome.OK
+
+    @property
+    def refused(self) -> bool:
+        """Whether it failed, so that it certainly had no effect."""
+        return self.outcome == Outcome.ERROR
+
+    @property
+    def sent(self) -> tuple[Message, ...]:
+        """The messages that the operation sends, or schedules."""
+        messages: tuple[Message, ...] = self.args.get("messages", ())
+        return messages
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The IDs of the messages that it sends and shows."""
+        return (*(one.id for one in self.sent), *(one.id for one in self.messages))
 
     @property
     def lock_tokens(self) -> tuple[str, ...]:

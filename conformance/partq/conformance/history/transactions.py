@@ -15,7 +15,7 @@ from itertools import count
 from msgspec import structs
 
 from partq.conformance.history.record import History, Record
-from partq.model.operations import BEGINS, ENDS, Outcome
+from partq.model.operations import BEGINS, ENDS
 
 
 def transactions_apart(history: History) -> History:
@@ -51,7 +51,7 @@ def _names(name: str, records: Sequence[Record], taken: set[str]) -> list[str]:
 
 def _begins(record: Record) -> bool:
     """Whether a transaction certainly began."""
-    return record.op == BEGINS and record.outcome == Outcome.OK
+    return record.op == BEGINS and record.ok
 
 
 def _each_its_own(records: Sequence[Record]) -> bool:

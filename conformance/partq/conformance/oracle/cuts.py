@@ -108,7 +108,7 @@ class Cuts:
             self.updates.append(n)
         if record.op == DRAINED:
             self.always.append(n)
-        for message in record.args.get("messages", ()):
+        for message in record.sent:
             self.of_message.setdefault(message.id, []).append(n)
             if message.id in self.sent:
                 self.again.add(message.id)
@@ -128,14 +128,14 @@ class Cuts:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
             self.of_txn.setdefault(record.args["txn"], []).append(n)
-            if record.op in ENDS and record.outcome == Outcome.OK:
+            if record.op in ENDS and record.ok:
                 ended = self.committed if record.op == COMMITS else self.rolled_back
                 ended[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
         """The messages that a transaction sends, cancels and settles."""
         cancelled = (self.cancelled[n] for n in places if n in self.cancelled)
-        sent = (message.id for n in places for message in self.records[n].args.get("messages", ()))
+        sent = (message.id for n in places for message in self.records[n].sent)
         settled = (self.held[t] for n in places for t in self.records[n].lock_tokens if t in self.held)
         return frozenset((*sent, *cancelled, *settled))
 
@@ -145,7 +145,7 @@ class Cuts:
         if not numbers:
             return frozenset()
         mine = [record for record in self.records if record.i in numbers]
-        named = (one.id for r in mine for one in (*r.args.get("messages", ()), *r.messages))
+        named = (id for r in mine for id in r.ids)
         held = (self.held[token] for r in mine for token in r.lock_tokens if token in self.held)
         txns = (self.txns.get(r.args.get("txn", ""), ()) for r in mine)
         return frozenset((*named, *held, *(id for ids in txns for id in ids)))
@@ -215,7 +215,7 @@ class Cuts:
         txn = record.args.get("txn")
         if record.op in FLOWS or (txn is not None and txn not in txns):
             return None
-        refused = record.outcome == Outcome.ERROR
+        refused = record.refused
         sends = "messages" in record.args
         if refused and txn is None and not record.is_env and not sends:
             return self._refused(record, ids)
@@ -259,7 +259,7 @@ class Cuts:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
             removes = record.op in REMOVES or (record.op in DELIVERS and record.deletes)
-            if removes and record.outcome == Outcome.OK:
+            if removes and record.ok:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:
                     return end
@@ -273,7 +273,7 @@ class Cuts:
         record = self.records[n]
         if "messages" not in record.args:
             return FOREVER
-        refused = record.outcome == Outcome.ERROR
+        refused = record.refused
         return self._end(n) if refused else self.rolled_back.get(record.args.get("txn", ""), FOREVER)
 
     def _told(self, n: int) -> int:

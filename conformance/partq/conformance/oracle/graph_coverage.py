@@ -292,7 +292,7 @@ def _answers(edge: Edge, record: Record, names: Names) -> Names | None:
     if answer.status == Outcome.OK and action.flow and "flow" in record.args:
         known = _renamed(known, "flow", record.args["flow"], action.flow)
     if answer.status == Outcome.OK:
-        for ours, theirs in zip(record.args.get("messages", ()), action.messages, strict=True):
+        for ours, theirs in zip(record.sent, action.messages, strict=True):
             known = _bound(known, "message", ours.id, theirs.id)
     if answer.status == Outcome.OK and not unknown:
         known = _showed(known, record.messages, answer.messages)

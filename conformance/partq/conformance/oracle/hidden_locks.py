@@ -33,7 +33,7 @@ def _hidden_locks(records: Iterable[Record], lasting: int) -> list[_HiddenLock]:
     found: list[_HiddenLock] = []
     last: dict[str, tuple[int, int]] = {}
     for record in records:
-        for message in record.args.get("messages", ()):
+        for message in record.sent:
             last.setdefault(message.id, (record.call, -1))
         for shown in record.messages if record.op in DELIVERS else ():
             count = shown.delivery_count or 0
@@ -79,7 +79,7 @@ def _vanished(records: Sequence[Record]) -> dict[str, int]:
     shown or sent last, ns."""
     if not any(record.op == DRAINED for record in records):
         return {}
-    sends = ((m, r.call) for r in records if r.outcome == Outcome.OK for m in r.args.get("messages", ()))
+    sends = ((m, r.call) for r in records if r.ok for m in r.sent)
     found = {as_active(message.id): call for message, call in sends}
     held: dict[str, str] = {}
     for record in records:
@@ -89,7 +89,7 @@ def _vanished(records: Sequence[Record]) -> dict[str, int]:
         if record.op in DELIVERS and record.args.get("mode") == DELETE:
             taken = [shown.id for shown in record.messages]
         else:
-            completes = record.op in REMOVES and record.outcome != Outcome.ERROR
+            completes = record.op in REMOVES and not record.refused
             taken = [held.get(token, "") for token in record.args.get("locks", ()) if completes]
         for id in taken:
             found.pop(id, None)

@@ -47,8 +47,7 @@ class Ambiguous(Exception):
 
 
 def _schedules(record: Record) -> bool:
-    sent = record.args.get("messages", ())
-    return record.op == CANCELS or any(message.scheduled_at is not None for message in sent)
+    return record.op == CANCELS or any(one.scheduled_at is not None for one in record.sent)
 
 
 def changed_by(records: Sequence[Record]) -> frozenset[str]:
@@ -66,12 +65,12 @@ def by_birth(
     sends = {
         message.id: (record, message)
         for record in records
-        for message in (record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ())
+        for message in (record.sent if not record.refused else ())
         if message.scheduled_at is not None
     }
     if not sends and all(record.op not in NUMBERS for record in records):
         return tuple(records)
-    if any(message.id != as_active(message.id) for r in records for message in r.args.get("messages", ())):
+    if any(message.id != as_active(message.id) for r in records for message in r.sent):
         raise Ambiguous("a message bears the name of a birth")
     births = _Births(records, sends, skew, waived, guess)
     return tuple(births.named(record) for record in records)
@@ -83,7 +82,7 @@ def late_cancels(records: Sequence[Record], skew: int) -> Iterator[tuple[Record,
     due: dict[str, int] = {}
     ends: dict[str, int] = {}
     for record in records:
-        for message in record.args.get("messages", ()):
+        for message in record.sent:
             if message.scheduled_at is not None:
                 due[message.id] = min(message.scheduled_at, due.get(message.id, FOREVER))
         if "txn" in record.args:
@@ -112,12 +111,7 @@ class _Births:
         self.labels = "PEEK-7" not in waived
         self.states = self.labels and any(shown.state is not None for r in records for shown in r.messages)
         self.recurring = "SCH-6" in waived
-        self.stored = {
-            message.id
-            for r in records
-            if r.outcome != Outcome.ERROR
-            for message in r.args.get("messages", ())
-        }
+        self.stored = {message.id for r in records if not r.refused for message in r.sent}
         self.ends = {record.args["txn"]: record for record in records if ROLES.get(record.op) is Role.END}
         self.numbers: dict[tuple[str, bool], dict[int, None]] = {}
         labelled, untold = set(), list[tuple[str, int]]()
@@ -226,7 +220,7 @@ class _Births:
         was refused those of which it is not shown whose they are: no message need have them."""
         seqs = numbers_named(record)
         unknown = [seq for seq in seqs if seq not in self.names]
-        if unknown and record.outcome != Outcome.ERROR and self._unnumbered(record.op):
+        if unknown and not record.refused and self._unnumbered(record.op):
             raise Ambiguous(f"which message has the number {unknown[0]} is not shown")
         return tuple(dict.fromkeys(self.names[seq] for seq in seqs if seq in self.names))
 

@@ -20,7 +20,6 @@ from partq.conformance.oracle.effects import name_of
 from partq.conformance.oracle.roles import DOWN, OUTAGES, UP
 from partq.model.actions import INVALID
 from partq.model.messages import Message, effective_key
-from partq.model.operations import Outcome
 from partq.model.profiles import profile
 
 
@@ -82,11 +81,11 @@ def _further_keys_alone(history: History) -> bool:
     rule = profile(history.header.profile).key_rule
     known: set[tuple[str, str]] = set()
     for record in history.records:
-        keys = {effective_key(message, rule) for message in record.args.get("messages", ())} - {None}
+        keys = {effective_key(message, rule) for message in record.sent} - {None}
         mine = {(record.entity, str(key)) for key in keys}
         if record.error in INVALID and len(known | mine) == 1:
             return False
-        if record.outcome != Outcome.ERROR:
+        if not record.refused:
             known |= mine
     return True
 
@@ -111,7 +110,7 @@ def _sends(history: History) -> list[Send]:
     outages = [record for record in history.records if record.op in OUTAGES]
     found: dict[tuple[object, ...], Send] = {}
     for record in history.records:
-        sent = record.args.get("messages", ()) if record.outcome != Outcome.ERROR else ()
+        sent = record.sent if not record.refused else ()
         txn, disturbed = record.args.get("txn"), bool(sent) and _is_disturbed(record, outages)
         for message in sent:
             key, place = effective_key(message, rule), places.get(message.id)

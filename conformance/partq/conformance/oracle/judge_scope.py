@@ -56,7 +56,7 @@ def of_unknown_origin(name: str, mine: Sequence[Record], everything: ByEntity) -
         return f"{name} is not among those that get messages of {whole_of(name)}, as far as is said"
     if any(record.args.get("txn") in everything.across for record in mine):
         return "transactions of several entities are not modelled"
-    own = {message.id for record in mine for message in record.args.get("messages", ())}
+    own = {message.id for record in mine for message in record.sent}
     for shown in (shown for record in mine for shown in record.messages):
         if shown.id not in own and (not own or shown.id in everything.sent):
             return f"how message {shown.id!r} came to {name or 'the entity'} is not known"

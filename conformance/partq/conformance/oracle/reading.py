@@ -176,7 +176,7 @@ class EntityReading:
             message.id in unnumbered and _meanwhile(sends, send, ends)
             for send in sends
             if "txn" in send.args
-            for message in send.args["messages"]
+            for message in send.sent
         )
 
     @cached_property
@@ -263,7 +263,7 @@ def _check_messages(family: Profile, records: Sequence[Record]) -> None:
     """Raises `Unanswerable` for an ID sent twice, `Impossible` for a message that no client sent so."""
     sent: dict[str, Message] = {}
     for record in records:
-        for message in record.args.get("messages", ()):
+        for message in record.sent:
             if message.id in sent:
                 raise Unanswerable(f"message ID {message.id!r} was sent twice")
             sent[message.id] = message

@@ -76,7 +76,7 @@ def _recording(everything: ByEntity, name: str) -> Recording:
     sent = {
         id: message
         for record in records
-        for message in record.args.get("messages", ())
+        for message in record.sent
         for id in (message.id, _later(message) or message.id)
     }
     _check_messages(header, entity, records, sent)
@@ -156,10 +156,10 @@ def _check_messages(
             continue
         if use.chosen(entity) or any(use.matters(record, end) for record in sends):
             raise NotFollowed(f"{use.what} are not followed")
-    if any(may_be_over(profile(header.profile), entity, send.args["messages"]) for send in sends):
+    if any(may_be_over(profile(header.profile), entity, send.sent) for send in sends):
         raise NotFollowed("messages that may be too large are not followed")
     for record in records:
-        for message in record.args.get("messages", ()):
+        for message in record.sent:
             if message.without_id:
                 raise NotFollowed("messages that are sent without an ID are not followed")
             if ambiguous(message, profile(header.profile).key_rule):
@@ -191,7 +191,7 @@ def operation_of(
                 past=_may_be_past(message, record, header),
                 mortal=message.ttl is not None and record.call + message.ttl <= end,
             )
-            for message in args.get("messages", ())
+            for message in record.sent
         ),
         tuple(one._replace(tries=None) if dead else one for one in shown),
         record.lock_tokens,

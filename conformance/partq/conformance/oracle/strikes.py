@@ -64,7 +64,7 @@ def _spans(records: Sequence[Record]) -> Iterator[_Span]:
             begun[fault] = record.call
             open_.setdefault(fault, []).append(_Span(record.call, end, n, where))
         elif record.op in UNDOES:
-            done = record.outcome == Outcome.OK
+            done = record.ok
             yield _Span(begun.get(fault, 0), end if done else FOREVER, n, where)
             for span in open_.pop(fault, ()) if done else ():
                 yield span._replace(end=max(span.end, end))

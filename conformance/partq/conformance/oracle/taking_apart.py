@@ -72,7 +72,7 @@ def effects_of(
         appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
     showings = _showings(records, appearances)
     missed = missed_by(records, entity.lock_duration if family.locks_expire else 0)
-    unseen = {m.id for r in records for m in r.args.get("messages", ())}
+    unseen = {m.id for r in records for m in r.sent}
     if waived.isdisjoint(UNNAMED):
         unseen -= appearances.keys()
     positions = min(entity.partitions, len(names_of(records, family.partitioned)) + len(unseen)) or 1
@@ -106,7 +106,7 @@ class Showing(NamedTuple):
 
 def _showings(records: Sequence[Record], appearances: Mapping[str, Delivery]) -> dict[str, Showing]:
     """Of each message that is shown, if any was scheduled."""
-    if not any(is_scheduled(m.id) for r in records for m in r.args.get("messages", ())):
+    if not any(is_scheduled(m.id) for r in records for m in r.sent):
         return {}
     until: dict[str, int] = {}
     for record in records:
@@ -120,8 +120,8 @@ def _activations(
 ) -> Iterator[Effect]:
     """The moves of the broker by which what the record scheduled is activated, from its time on: it has to,
     if it is shown then; with SCH-6 waived it may be once more."""
-    messages = record.args.get("messages", ())
-    if record.outcome == Outcome.ERROR:
+    messages = record.sent
+    if record.refused:
         return
     for rank, message in enumerate(messages, start=len(messages)):
         if message.scheduled_at is None or not is_scheduled(message.id):
@@ -160,7 +160,7 @@ def changed_by(records: Sequence[Record]) -> frozenset[str]:
     """The rules of `READ` which, waived, have these records taken apart otherwise whatever became of them. Of
     the others the model tells whether they make a difference."""
     ops = {record.op for record in records}
-    sent = (message for record in records for message in record.args.get("messages", ()))
+    sent = (message for record in records for message in record.sent)
     found = {"KEY-7"} if BATCHES in ops else set()
     found |= {"ROUTE-1"} if not ops.isdisjoint(UNDOES) else set()
     found |= {"SCH-2"} if SCHEDULES in ops else set()
@@ -179,7 +179,7 @@ def _stored_later(effect: Effect) -> Iterator[Effect]:
 def _never_happened(record: Record) -> bool:
     """Whether the broker does not offer the operation (in a transaction that is a refusal), or could not be
     made to have the fault."""
-    if record.outcome != Outcome.ERROR:
+    if not record.refused:
         return False
     return record.is_env or (record.error == UNSUPPORTED and "txn" not in record.args)
 
@@ -216,7 +216,7 @@ def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery])
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == LINK_LOST and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew
-    refused = record.outcome == Outcome.ERROR and record.error in _BUSY
+    refused = record.refused and record.error in _BUSY
     action = action_of(record.op, record.proc, record.args)
     if header.clock == "wall" and "timeout" not in record.args:
         action = action._replace(timeout=ret - record.call)  # it certainly would have waited so long

@@ -40,7 +40,7 @@ def key_count(record: Record) -> int:
 
 
 def _keys(record: Record) -> set[str | None]:
-    return {message.session_id or message.partition_key for message in record.args["messages"]}
+    return {message.session_id or message.partition_key for message in record.sent}
 
 
 def homes(facts: Facts) -> dict[str, int]:
@@ -66,7 +66,7 @@ def unfit_in_session(facts: Facts, record: Record) -> bool:
     with another partition key (TXN-3)."""
     if "txn" not in record.args or not facts.entity.requires_session or not applies(facts, "TXN-3"):
         return False
-    return any(message.session_id is None or conflicting(message) for message in record.args["messages"])
+    return any(message.session_id is None or conflicting(message) for message in record.sent)
 
 
 def key_rule(facts: Facts) -> str:
@@ -82,7 +82,7 @@ def enlisted_only(facts: Facts, record: Record) -> bool:
     txn = facts.txns[record.args["txn"]]
     if txn.committed_by is not None and not txn.reused:
         return False
-    return not any(facts.saw(message.id) for message in record.args["messages"])
+    return not any(facts.saw(message.id) for message in record.sent)
 
 
 def rejected_by(facts: Facts, sent: Sent) -> str | None:
@@ -95,7 +95,7 @@ def forbidden(facts: Facts, record: Record) -> str | None:
     """The rule that a request breaks by itself."""
     if unfit_in_session(facts, record):
         return "TXN-3"
-    if any(conflicting(message) for message in record.args["messages"]):
+    if any(conflicting(message) for message in record.sent):
         return "KEY-3"
     return "KEY-7" if key_count(record) > 1 else None
 
@@ -113,15 +113,15 @@ def _by_shape(facts: Facts, sent: Sent) -> str | None:
 
 def _second_key(txn: Txn, sent: Sent) -> bool:
     """Whether the transaction may have had another key when this message was sent."""
-    earlier = (one for one in txn.sends if one.call < sent.record.call and one.outcome != Outcome.ERROR)
+    earlier = (one for one in txn.sends if one.call < sent.record.call and not one.refused)
     return any(_keys(one) - {None, sent.key} for one in earlier)
 
 
 def _by_batch(facts: Facts, record: Record) -> str | None:
     """KEY-7 for a batch that was stored in part, as far as the drain shows."""
-    if record.outcome != Outcome.ERROR or facts.drained is None:
+    if not record.refused or facts.drained is None:
         return None
-    if all(facts.saw(message.id) for message in record.args["messages"]):
+    if all(facts.saw(message.id) for message in record.sent):
         return None
     return "KEY-7"
 

@@ -16,7 +16,6 @@ from partq.conformance.facts.locks import Locks
 from partq.conformance.history import Record
 from partq.conformance.of_mechanisms import given
 from partq.conformance.screens.protocol import Exercise, Report, Screen
-from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
@@ -37,7 +36,7 @@ def _count(facts: Facts, report: Report, table: Mapping[str, Exercise]) -> None:
 
 def _answers(facts: Facts) -> list[Record]:
     """The peeks that show something."""
-    return [record for record in facts.peeks if record.outcome == Outcome.OK and record.messages]
+    return [record for record in facts.peeks if record.ok and record.messages]
 
 
 def _partitions(facts: Facts, record: Record) -> set[int]:
@@ -62,7 +61,7 @@ def _walked_on(facts: Facts) -> int:
     walking: set[str] = set()
     count = 0
     for record in facts.peeks:
-        if record.outcome == Outcome.OK and "from_seq" not in record.args:
+        if record.ok and "from_seq" not in record.args:
             count += record.proc in walking
             if any(one.seq is not None for one in record.messages):
                 walking.add(record.proc)

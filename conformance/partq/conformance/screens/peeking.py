@@ -61,11 +61,11 @@ def check(facts: Facts) -> Report:
     peeks = _Peeks(facts, report)
     walks: dict[str, list[Record]] = {}
     for record in facts.peeks:
-        if record.outcome == Outcome.OK:
+        if record.ok:
             _check_answer(facts, report, record)
-        if record.outcome != Outcome.ERROR and "from_seq" not in record.args:
+        if not record.refused and "from_seq" not in record.args:
             walks.setdefault(record.proc, []).append(record)
-        elif record.outcome == Outcome.OK:
+        elif record.ok:
             peeks.check(record, peeks.start(record))
     for proc, walk in walks.items():
         peeks.check_walk(walk, _resets(facts, proc))
@@ -140,7 +140,7 @@ class _Peeks:
             if resets.touching(last, returned(record)):
                 walk = Walk(record.call, None)
             last = record.call
-            if record.outcome == Outcome.OK:
+            if record.ok:
                 self.check(record, walk)
             walk = self._moved(walk, record)
 
@@ -167,7 +167,7 @@ class _Peeks:
 
     def _moved(self, walk: Walk, record: Record) -> Walk:
         """The walk after that peek, whose answer may be lost."""
-        shown = self._places(record) if record.outcome == Outcome.OK else None
+        shown = self._places(record) if record.ok else None
         if walk.after is None or shown is None:
             return Walk(walk.since, None)
         after = walk.after

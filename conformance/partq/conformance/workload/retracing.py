@@ -31,9 +31,9 @@ def guesses(program: Program, history: History, witness: Collection[int]) -> Ite
     end = max((r.i for r in history.records if r.i in witness), default=0)
     shown = [r for r in history.records if r.i in witness]
     needed = _needed(records, shown)
-    alike = {name for r in shown for name in _messages(r)}
+    alike = {name for r in shown for name in r.ids}
     locks = {one.lock for r in records for one in r.messages if one.id in alike} - {None}
-    alike_in = (r.i for r in records if not (alike.isdisjoint(_messages(r)) and locks.isdisjoint(_names(r))))
+    alike_in = (r.i for r in records if not (alike.isdisjoint(r.ids) and locks.isdisjoint(_names(r))))
     concerned = needed | {*alike_in}
     waits = {r.i for r in records if r.op == CLOCK}
     parts = (needed, needed | waits, concerned, _needed(records, records, concerned | waits))
@@ -67,10 +67,10 @@ def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] 
     their locks, opened their transactions and flows, and repaired what their faults had broken. What is shown
     with the sends that matter needs no others, whatever else its answers hold."""
     senders = () if chosen else (r for r in shown if "messages" in r.args)
-    matter = {one.id for r in senders for one in r.args["messages"]}
+    matter = {one.id for r in senders for one in r.sent}
     shown = [r for r in shown if r.i in chosen] if chosen else shown
     names = {name for r in shown for name in _names(r)}
-    messages = matter or {name for r in shown for name in _messages(r)}
+    messages = matter or {name for r in shown for name in r.ids}
     messages |= {one.id for r in records for one in r.messages if one.lock in names}
     numbers = {r.args["seq"] for r in shown if "seq" in r.args}
     messages |= {one.id for r in records for one in r.messages if one.seq in numbers}
@@ -78,17 +78,13 @@ def _needed(records: list[Record], shown: list[Record], chosen: Collection[int] 
     last = max((r.i for r in shown), default=0)
     found = {r.i for r in shown}
     for record in records:
-        sends = any(one.id in messages for one in record.args.get("messages", ()))
+        sends = any(one.id in messages for one in record.sent)
         gives = any(one.lock in names for one in record.messages)
         opens = OPS[record.op].opens and not names.isdisjoint(_names(record))
         repairs = UNDOES.get(record.op) in broken and record.i <= last
         if sends or gives or opens or repairs:
             found.add(record.i)
     return found
-
-
-def _messages(record: Record) -> list[str]:
-    return [one.id for one in (*record.args.get("messages", ()), *record.messages)]
 
 
 def _names(record: Record) -> set[str]:
@@ -99,7 +95,7 @@ def _names(record: Record) -> set[str]:
 
 def _steps(program: Program, records: list[Record]) -> tuple[Step, ...]:
     scripts: dict[str, Script] = {}
-    sent = {one.id for record in records for one in record.args.get("messages", ())}
+    sent = {one.id for record in records for one in record.sent}
     struck = {op: [step for step in program.steps if step.op == op] for op in _BY_INDEX}
     steps = []
     for record in records:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from partq.conformance.history import History, Record
 from partq.model.messages import KeyRule, effective_keys
-from partq.model.operations import ENV, Outcome
+from partq.model.operations import ENV
 from partq.model.profiles import SEND_TIMEOUT, profile
 
 LARGE: Final = 4_096
@@ -76,7 +76,7 @@ class _World:
 
 
 def _of_send(world: _World, record: Record) -> str:
-    messages = record.args["messages"]
+    messages = record.sent
     keys = effective_keys(messages, world.key_rule)
     shape = "several keys" if len(keys) > 1 else "keyless" if None in keys else "keyed"
     if len(messages) >= LONG:
@@ -129,7 +129,7 @@ def combined(history: History) -> tuple[Counter[Combination], Counter[Combinatio
             _mechanism(world, record), world.fault(), "" if shape is None else shape(world, record)
         )
         times[found] += 1
-        done[found] += record.outcome == Outcome.OK
+        done[found] += record.ok
     return times, done
 
 

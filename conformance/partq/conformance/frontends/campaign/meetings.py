@@ -16,7 +16,6 @@ from partq.conformance.history.entities import entity_of, is_dead_letters, is_de
 from partq.conformance.oracle.identity import numbers_named
 from partq.conformance.oracle.uses import uses
 from partq.model.conditions import STRIKES
-from partq.model.messages import Message
 from partq.model.operations import DRAINER, ENV, SUBSCRIPTION
 from partq.model.profiles import Entity, requirements_of
 
@@ -25,8 +24,8 @@ FAULT: Final = "fault"
 """Of a message whose ID is sent again, and of one about which something is asked after a fault."""
 
 MARKS: Final[Mapping[str, Callable[[Record, Entity], bool]]] = {
-    "batch": lambda record, entity: len(_sent(record)) > 1,
-    "capacity": lambda record, entity: entity.max_size is not None and any(one.body for one in _sent(record)),
+    "batch": lambda record, entity: len(record.sent) > 1,
+    "capacity": lambda record, entity: entity.max_size is not None and any(one.body for one in record.sent),
     "dead letters": lambda record, entity: is_dead_letters(record.entity),
     "forwarding": lambda record, entity: is_destination(record.entity),
     "topics": lambda record, entity: f"/{SUBSCRIPTION}" in record.entity,
@@ -98,7 +97,7 @@ def met(history: History) -> Counter[str]:
             struck |= sent
         if record.proc in (ENV, DRAINER):
             continue
-        mine, used = {message.id for message in _sent(record)}, _used(history, record)
+        mine, used = {message.id for message in record.sent}, _used(history, record)
         for id in _named(record, held, numbered).union(mine):
             also = {FAULT: struck, SENT_TWICE: sent & mine}
             marks.setdefault(id, set()).update(used, (mark for mark, ids in also.items() if id in ids))
@@ -110,11 +109,6 @@ def met(history: History) -> Counter[str]:
         sent |= mine
     every = (two for found in marks.values() for two in combinations(sorted(found), 2))
     return Counter(pair(*two) for two in (*every, *after))
-
-
-def _sent(record: Record) -> tuple[Message, ...]:
-    messages: tuple[Message, ...] = record.args.get("messages", ())
-    return messages
 
 
 def _named(record: Record, held: dict[str, str], numbered: dict[int, str]) -> set[str]:

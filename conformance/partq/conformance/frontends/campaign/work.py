@@ -344,8 +344,7 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
     family, keyed = profile(history.header.profile), dict[str, bool]()
     for record in history.records:
         entity = entity_of(history.header, record.entity)
-        sent = record.args.get("messages", ())
-        keyed |= {message.id: family.key_of(message, entity) is not None for message in sent}
+        keyed |= {one.id: family.key_of(one, entity) is not None for one in record.sent}
     places: dict[str, int] = {}
     for record in history.records:
         for delivery in record.messages:

@@ -64,7 +64,7 @@ def _certain(entity: Entity, records: Records) -> Collection[str]:
     """The IDs of the messages which, accepted, certainly are stored: none that another one was sent with."""
     if entity.subscriptions:
         return ()
-    sent = [message for record in records for message in record.args.get("messages", ())]
+    sent = [message for record in records for message in record.sent]
     times = Counter(message.id for message in sent)
     counts = entity.duplicate_detection
     return {one.id for one in sent if not (counts and (one.without_id or times[one.id] > 1))}
@@ -78,9 +78,9 @@ def _kept(entity: Entity, records: Records, certain: Collection[str]) -> Iterato
     lost = min(unseen, default=FOREVER)
     frees = [one.call for one in records if one.op in _FREES or one.error == CONNECTION_LOST]
     for record in records:
-        if record.op in _SENDS and record.outcome == Outcome.OK and "txn" not in record.args:
+        if record.op in _SENDS and record.ok and "txn" not in record.args:
             worn = _worn(entity, record.call, frees)
-            for message in record.args["messages"]:
+            for message in record.sent:
                 if message.ttl is None and message.scheduled_at is None and message.id in certain:
                     until = min(first.get(message.id, FOREVER), lost, worn)
                     yield _Kept(least_of(message), returned(record), until)
@@ -106,7 +106,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
     ever = _Sums([*((one.call, copies * _most(one)) for one in sends), *_states(records)])
 
     def weighed(record: Record) -> Record:
-        own = sum(least_of(message) for message in record.args["messages"] if message.id in certain)
+        own = sum(least_of(message) for message in record.sent if message.id in certain)
         there = max(0, came.before(record.call) - went.until(returned(record)))
         told = {"held": own + there, "ever": ever.until(returned(record))}
         return structs.replace(record, args={**record.args, **told})
@@ -123,13 +123,13 @@ def _states(records: Records) -> Iterator[tuple[int, int]]:
 
 def _most(record: Record) -> int:
     """The bytes that may count of a send; of one without bodies, which may be left out, any number."""
-    messages = record.args["messages"]
+    messages = record.sent
     return most_of(messages) if all(message.body for message in messages) else FOREVER
 
 
 def _uses(record: Record) -> bool:
     """A send of something that has a size, or one that is refused for a quota."""
-    return record.error == "quota" or any(message.body for message in record.args.get("messages", ()))
+    return record.error == "quota" or any(message.body for message in record.sent)
 
 
 USE: Final = Use(

@@ -23,7 +23,7 @@ from partq.conformance.oracle.subqueues import Subqueue
 from partq.model.actions import BURY, Action, Observed
 from partq.model.deadletters.norm import OWN
 from partq.model.messages import Delivery, Message, as_active, as_dead, is_dead
-from partq.model.operations import DEAD_LETTER, OPS, Outcome
+from partq.model.operations import DEAD_LETTER, OPS
 from partq.model.profiles import Profile, requirements_of
 
 _READ: Final = frozenset({"RCV-9"})
@@ -41,7 +41,7 @@ def _in_two_queues(family: Profile, records: Sequence[Record], dead: str) -> tup
     the two is asked as the argument ``entity``. Raises `Ambiguous` for what is not modelled."""
     if "RCV-9" not in requirements_of(family.name):
         raise Ambiguous("dead-letter queues are not modelled where the profile promises nothing of them")
-    if any(is_dead(message.id) for r in records for message in r.args.get("messages", ())):
+    if any(is_dead(message.id) for r in records for message in r.sent):
         raise Ambiguous("a message bears the name of a birth")
     locks = {d.lock for r in records if r.entity == dead and r.op in DELIVERS for d in r.messages}
     mine = [r for r in records if r.entity == dead or not locks.isdisjoint(r.lock_tokens)]
@@ -98,7 +98,7 @@ def _burials(records: Sequence[Record], waived: frozenset[str]) -> Iterator[Effe
 def _before(record: Record, id: str, sends: bool) -> bool:
     """Whether the record certainly came before the message was set aside: its send, or, unless the ``sends``
     alone count, what shows it where it was."""
-    if any(as_active(message.id) == id for message in record.args.get("messages", ())):
+    if any(as_active(message.id) == id for message in record.sent):
         return True
     return not sends and any(shown.id == id for shown in record.messages)
 
@@ -107,7 +107,7 @@ def _given(records: Sequence[Record]) -> Reasons:
     held = {shown.lock: shown.id for record in records for shown in record.messages if shown.lock is not None}
     found: dict[str, set[str | None]] = {}
     for record in records:
-        moves = record.op == DEAD_LETTER and record.outcome != Outcome.ERROR
+        moves = record.op == DEAD_LETTER and not record.refused
         for token in record.lock_tokens if moves else ():
             found.setdefault(held.get(token, ""), set()).add(record.args.get("reason", _ANY))
     return {id: frozenset(reasons) for id, reasons in found.items()}

@@ -9,7 +9,6 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import Outcome
 
 _OPERATIONS: Final = frozenset({"defer", "receive_deferred"})
 
@@ -26,7 +25,7 @@ USE: Final = Use(
 def _by_number(facts: Facts) -> int:
     """Each message that a receive by number delivered, and each such receive that was refused."""
     asked = [record for record in facts.records if record.op == "receive_deferred"]
-    return sum(record.outcome == Outcome.ERROR or len(record.messages) for record in asked)
+    return sum(record.refused or len(record.messages) for record in asked)
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {

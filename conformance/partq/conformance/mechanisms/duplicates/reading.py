@@ -26,7 +26,6 @@ from partq.conformance.screens.protocol import Exercise, where
 from partq.model.configuration import FOREVER, Config
 from partq.model.duplicates.norm import is_own_id
 from partq.model.messages import Delivery, Message, as_copy, effective_key, is_copy, is_shown_as, message_id
-from partq.model.operations import Outcome
 from partq.model.profiles import Entity, requirements_of
 
 _Sends = list[tuple[Record, Message]]
@@ -38,7 +37,7 @@ def _told_apart(entity: Entity, records: tuple[Record, ...], skew: int) -> tuple
     different clients may differ by ``skew``, ns. Raises `Ambiguous`."""
     sends: dict[str, _Sends] = {}
     for record in records:
-        for message in _messages(record):
+        for message in record.sent:
             sends.setdefault(message.id, []).append((record, message))
     assigned = _assigned_ids(records)
     if any(id in assigned and not one.without_id for id, found in sends.items() for _, one in found):
@@ -63,21 +62,15 @@ def _compared(header: Header, entity: Entity, records: tuple[Record, ...]) -> tu
 
 def _assigned_ids(records: Sequence[Record]) -> frozenset[str]:
     """The IDs that are shown of messages which were sent without one."""
-    names = {message.id for record in records for message in _messages(record) if message.without_id}
+    names = {message.id for record in records for message in record.sent if message.without_id}
     shown = (one for record in records for one in record.messages if names and one.id in names)
     return frozenset(one.message_id for one in shown if one.message_id)
-
-
-def _messages(record: Record) -> tuple[Message, ...]:
-    messages: tuple[Message, ...] = record.args.get("messages", ())
-    return messages
 
 
 def _named(records: Sequence[Record], again: dict[str, _Sends], skew: int) -> Iterator[Record]:
     sent = dict.fromkeys(again, 0)
     for record in records:
-        messages = _messages(record)
-        if messages:
+        if messages := record.sent:
             named: list[Message] = []
             for message in messages:
                 if message.id in sent:
@@ -98,7 +91,7 @@ def _named(records: Sequence[Record], again: dict[str, _Sends], skew: int) -> It
 
 def _answered(record: Record, named: Sequence[Message]) -> tuple[Delivery, ...]:
     """What the answer to a send shows of its messages, by their names."""
-    left = list(zip(_messages(record), named, strict=True))
+    left = list(zip(record.sent, named, strict=True))
     found = []
     for one in record.messages:
         pair = next((pair for pair in left if pair[0].id == one.id), None)
@@ -126,12 +119,12 @@ def _numbered(records: Iterator[Record], again: dict[str, _Sends]) -> Iterator[R
     dropped may have one, too. Not those of copies by whose own number something was done."""
     every = tuple(records)
     names = {as_copy(id, nth) for id, sends in again.items() for nth in range(1, len(sends) + 1)}
-    shown = {one.id for record in every if not _messages(record) for one in record.messages}
+    shown = {one.id for record in every if not record.sent for one in record.messages}
     of_whom: dict[int | None, set[str]] = {}
     for record in every:
         for one in () if is_dead_letters(record.entity) else record.messages:
             of_whom.setdefault(one.seq, set()).add(one.id)
-    done = {seq for record in every if record.outcome == Outcome.OK for seq in numbers_named(record)}
+    done = {seq for record in every if record.ok for seq in numbers_named(record)}
     shown.update(next(iter(of_whom[seq])) for seq in sorted(done) if len(of_whom.get(seq, ())) == 1)
     for record in every:
         kept = tuple(one for one in record.messages if one.id in shown or one.id not in names)
@@ -139,13 +132,13 @@ def _numbered(records: Iterator[Record], again: dict[str, _Sends]) -> Iterator[R
 
 
 def _without_id(record: Record) -> bool:
-    return any(message.without_id for message in _messages(record))
+    return any(message.without_id for message in record.sent)
 
 
 def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] | None:
     """The first message that was sent without an ID and is shown with none, with another one than before, or
     with that of another one of its key."""
-    sent = {message_id(m.id): (r, m) for r in records for m in _messages(r) if m.without_id}
+    sent = {message_id(m.id): (r, m) for r in records for m in r.sent if m.without_id}
     borne, owners = dict[str, str](), dict[tuple[str, str | None], tuple[str, int]]()
     for record, one in ((r, one) for r in records for one in r.messages):
         name, shown = message_id(one.id), one.message_id
@@ -165,7 +158,7 @@ def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] 
 
 def _stored(send: Record, seen: int) -> int:
     """By when a message was stored that was seen first by then."""
-    answered = send.outcome == Outcome.OK and "txn" not in send.args
+    answered = send.ok and "txn" not in send.args
     return min(seen, returned(send)) if answered else seen
 
 
@@ -189,7 +182,7 @@ def _pairs(facts: Facts) -> Iterator[tuple[Sent, Sent]]:
     for sends in facts.by_id.values():
         by_key: dict[str | None, list[Sent]] = {}
         for one in sends if len(sends) > 1 else ():
-            if one.record.outcome == Outcome.OK:
+            if one.record.ok:
                 by_key.setdefault(one.key if facts.profile.partitioned else None, []).append(one)
         for accepted in by_key.values():
             yield from pairwise(accepted)
@@ -214,7 +207,7 @@ def _keyed_by_id(facts: Facts) -> int:
     """Each accepted message whose key is its ID, and that was sent again, or in a transaction."""
     sends: Sequence[Sent] = [one for several in facts.by_id.values() for one in several]
     plain = [s for s in sends if s.message.session_id is None and s.message.partition_key is None]
-    accepted = [s for s in plain if s.record.outcome == Outcome.OK]
+    accepted = [s for s in plain if s.record.ok]
     return sum("txn" in s.record.args or len(facts.by_id[s.message.id]) > 1 for s in accepted)
 
 

@@ -11,18 +11,13 @@ from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
 
 
-def _has_some(record: Record) -> bool:
-    return any(message.ttl is not None for message in record.args.get("messages", ()))
-
-
 def _may_end(record: Record, end: int) -> bool:
     """Whether a time to live of what is sent here may have ended by then."""
-    messages = record.args.get("messages", ())
-    return any(message.ttl is not None and record.call + message.ttl <= end for message in messages)
+    return any(one.ttl is not None and record.call + one.ttl <= end for one in record.sent)
 
 
 USE: Final = Use(
-    uses=_has_some,
+    uses=lambda record: any(message.ttl is not None for message in record.sent),
     rule="RCV-15",
     what="messages whose time to live may have ended",
     matters=_may_end,

@@ -121,15 +121,15 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
     for record in filter(_reaches, records):
         if is_destination(record.entity) or "messages" not in record.args:
             yield _without_times(record)
-        elif record.outcome != Outcome.ERROR:
+        elif not record.refused:
             yield from _arrivals(entity, record, known)
 
 
 def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Record]:
     """The arrivals of its messages, but for those that cannot have been forwarded, and are not shown."""
     since, done = known.commits.get(send.args.get("txn", ""), (send.call, returned(send)))
-    came = send.outcome == Outcome.OK and max(returned(send), done) < known.emptied
-    for message in send.args["messages"]:
+    came = send.ok and max(returned(send), done) < known.emptied
+    for message in send.sent:
         fits, by = _fits(entity, message), known.shown.get(message.id)
         if by is None and (since == FOREVER or True not in fits):
             continue
@@ -139,7 +139,7 @@ def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Reco
         if by is None and came and False not in fits and plain and counts:
             by = known.emptied - 1
         arrival = _arrival(send, message, by, dict(_marks(send, message, since, known)))
-        known_sent = send.outcome == Outcome.OK and done < FOREVER and at_once is not None
+        known_sent = send.ok and done < FOREVER and at_once is not None
         yield _noting(arrival, send.call, max(returned(send), done)) if known_sent else arrival
 
 
@@ -151,7 +151,7 @@ def _noting(arrival: Record, since: int, by: int) -> Record:
 def _repeated(records: Records) -> Mapping[str, bool]:
     """The IDs that were sent again, and whether each of their messages was stored at once, if at all: not in
     its time, or with its transaction."""
-    sends = [(r, m) for r in records if not is_destination(r.entity) for m in r.args.get("messages", ())]
+    sends = [(r, m) for r in records if not is_destination(r.entity) for m in r.sent]
     again = {message_id(message.id) for _, message in sends if is_copy(message.id)}
     late = {message_id(m.id) for r, m in sends if "txn" in r.args or m.scheduled_at is not None}
     return {id: id not in late for id in sorted(again)}
@@ -172,10 +172,10 @@ def _commits(records: Records, shown: Mapping[str, int]) -> Mapping[str, tuple[i
     found: dict[str, tuple[int, int]] = {}
     for record in (record for record in records if "txn" in record.args):
         since, done = found.get(record.args["txn"], (FOREVER, FOREVER))
-        if record.op == COMMITS and record.outcome != Outcome.ERROR:
+        if record.op == COMMITS and not record.refused:
             since = min(since, record.call)
-            done = min(done, returned(record) if record.outcome == Outcome.OK else FOREVER)
-        seen = (shown.get(message.id, FOREVER) for message in record.args.get("messages", ()))
+            done = min(done, returned(record) if record.ok else FOREVER)
+        seen = (shown.get(message.id, FOREVER) for message in record.sent)
         found[record.args["txn"]] = since, min(done, *seen, FOREVER)
     return found
 
@@ -193,7 +193,7 @@ def _reaches(record: Record) -> bool:
 
 def _cancelled(records: Records) -> dict[str, int]:
     """The scheduled messages that were cancelled by the number which their send showed, and when."""
-    done = (r for r in records if r.outcome == Outcome.OK and not is_destination(r.entity))
+    done = (r for r in records if r.ok and not is_destination(r.entity))
     numbers = {r.args["seq"]: returned(r) for r in done if r.op == CANCELS}
     named = ((one.id, numbers.get(one.seq or 0)) for r in records if r.op == SCHEDULES for one in r.messages)
     return {id: at for id, at in named if at is not None}
@@ -214,7 +214,7 @@ def _found_empty(entity: Destination, records: Records) -> int:
         place = record.args.get("partition")
         if repair := OPS[record.op].undone_by:
             down.add((repair, place))
-        elif record.outcome == Outcome.OK:
+        elif record.ok:
             down.discard((record.op, place))
         if record.op == DRAINED and is_dead_letters(record.entity) == aside and not down:
             ends.append(record.call)
@@ -245,7 +245,7 @@ def _wrong(cfg: Config, records: Records) -> tuple[str, int, str] | None:
 
 def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """Where a message is shown that cannot have been forwarded, or not yet."""
-    marks = {m.id: r.args for r in records if r.op == FORWARD for m in r.args["messages"]}
+    marks = {m.id: r.args for r in records if r.op == FORWARD for m in r.sent}
     for record, id in ((r, as_active(one.id)) for r in records for one in r.messages):
         for mark, (rule, how) in _WRONG.items() if id in marks else ():
             early = mark in marks[id] and (mark in (_GONE, _UNDONE) or returned(record) < marks[id][mark])
@@ -256,7 +256,7 @@ def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
 
 def _twice(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """Where the second of two messages is shown of which the first queue had to drop one."""
-    arrived = {m.id: (m, *r.args[_SENT]) for r in records if _SENT in r.args for m in r.args["messages"]}
+    arrived = {m.id: (m, *r.args[_SENT]) for r in records if _SENT in r.args for m in r.sent}
     seen: dict[str, None] = {}
     for record, id in ((r, as_active(one.id)) for r in records for one in r.messages):
         if id not in arrived or id in seen or cfg.untimed or not cfg.forbids("DUP-1"):
@@ -279,8 +279,8 @@ def _lost(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """The end at which a message that was set aside for certain is nowhere, though all was found empty. Of
     several of one ID one is enough: the others may be duplicates."""
     shown = {message_id(one.id) for record in records for one in record.messages}
-    came = (r for r in records if r.op == FORWARD and r.outcome == Outcome.OK and cfg.entity.forward_to)
-    lost = next((m.id for r in came for m in r.args["messages"] if message_id(m.id) not in shown), None)
+    came = (r for r in records if r.op == FORWARD and r.ok and cfg.entity.forward_to)
+    lost = next((m.id for r in came for m in r.sent if message_id(m.id) not in shown), None)
     if lost is None or not all(map(cfg.forbids, ("FWD-2", "RCV-2"))):
         return None
     end = max((r for r in records if r.op == DRAINED and "entity" in r.args), key=lambda record: record.call)

@@ -29,7 +29,7 @@ def find_wrong(facts: Facts, report: Report) -> None:
     unclear = (*facts.disruptions, *facts.begins, *(one for one in facts.records if one.op == CANCELS))
     until = min((one.call for one in unclear), default=FOREVER)
     for get in gets:
-        if get.outcome == Outcome.OK and returned(get) < until:
+        if get.ok and returned(get) < until:
             sent = [one for sends in facts.by_id.values() for one in sends if one.record.call < get.call]
             if len({one.message.id for one in sent}) == len(sent):
                 _too_low(facts, report, get, sent)
@@ -65,7 +65,7 @@ def _too_high(facts: Facts, report: Report, get: Record, sent: Sequence[Sent]) -
     """Once the entity was found empty, nothing is left that could have been counted."""
     if facts.drained is None or facts.drained < returned(get):
         return
-    refused = {one.message.id for one in sent if one.record.outcome == Outcome.ERROR}
+    refused = {one.message.id for one in sent if one.record.refused}
     before = (record for record in facts.records if record.deletes and record.call < get.call)
     taken = {one.id for record in before for one in record.messages}
     if any(map(facts.saw, refused)) or any(_seen_after(facts, id, get) for id in taken):

@@ -13,7 +13,7 @@ from partq.conformance.mechanisms.management.counting import find_wrong
 from partq.conformance.mechanisms.management.rest import COUNTS, GETS, compared
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, Report
-from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.operations import UNAVAILABLE
 from partq.model.sizes import exceeds
 
 _DOWN: Final = "partition_down"
@@ -30,7 +30,7 @@ def _gets(record: Record) -> bool:
 def _uses(record: Record) -> bool:
     """A get, an update, a create, or a send of something that has a size."""
     asks = record.op in (GETS, _UPDATES, _CREATES)
-    return asks or any(message.body for message in record.args.get("messages", ()))
+    return asks or any(message.body for message in record.sent)
 
 
 def _is_open(record: Record) -> str | None:
@@ -55,14 +55,14 @@ USE: Final = Use(
 
 def _answers(facts: Facts, *names: str) -> list[Record]:
     """The gets that show one of these."""
-    found = (record for record in facts.records if _gets(record) and record.outcome == Outcome.OK)
+    found = (record for record in facts.records if _gets(record) and record.ok)
     return [record for record in found if not record.args.keys().isdisjoint(names)]
 
 
 def _counted(facts: Facts) -> int:
     """Each get whose counts are compared, and one of which is not zero."""
     records = compared(facts.header, facts.entity, facts.records)
-    shown = (record.args for record in records if _gets(record) and record.outcome == Outcome.OK)
+    shown = (record.args for record in records if _gets(record) and record.ok)
     return sum(any(args.get(name) for name in COUNTS) for args in shown)
 
 
@@ -77,18 +77,18 @@ def _failed_amid_outage(facts: Facts) -> int:
     down."""
     failed = (one for one in facts.records if one.op in _CHANGES and one.error in UNAVAILABLE)
     outages = facts.derive(Outages)
-    return sum(one.outcome == Outcome.ERROR and outages.some_certainly_down(*span(one)) for one in failed)
+    return sum(one.refused and outages.some_certainly_down(*span(one)) for one in failed)
 
 
 def _too_large(facts: Facts) -> list[Record]:
     """Each send that is too large."""
     sends = (record for record in facts.records if "messages" in record.args)
-    return [one for one in sends if exceeds(facts.profile, facts.entity, one.args["messages"])]
+    return [one for one in sends if exceeds(facts.profile, facts.entity, one.sent)]
 
 
 def _find_accepted(facts: Facts, report: Report) -> None:
     for record in _too_large(facts):
-        if record.outcome == Outcome.OK and "txn" not in record.args:
+        if record.ok and "txn" not in record.args:
             report.find(
                 "ENT-7", "accepted", (record,), "a send whose bodies are larger than allowed was accepted"
             )
@@ -96,7 +96,7 @@ def _find_accepted(facts: Facts, report: Report) -> None:
 
 def _refused_updates(facts: Facts) -> int:
     """Each update that was refused."""
-    return sum(_updates(record) and record.outcome == Outcome.ERROR for record in facts.records)
+    return sum(_updates(record) and record.refused for record in facts.records)
 
 
 def _own_partitions(facts: Facts) -> int:

@@ -44,8 +44,8 @@ def compared(header: Header, entity: Entity, records: Records) -> Records:
 def _raced_since(records: Records, skew: int) -> int:
     """Since when a cancel may have met an activation, so that it may be counted (SCH-5). None did in a
     transaction that was rolled back, nor once its message had been received."""
-    undone = {r.args["txn"] for r in records if r.op == _UNDOES and r.outcome == Outcome.OK}
-    undone -= {r.args["txn"] for r in records if r.op == COMMITS and r.outcome != Outcome.ERROR}
+    undone = {r.args["txn"] for r in records if r.op == _UNDOES and r.ok}
+    undone -= {r.args["txn"] for r in records if r.op == COMMITS and not r.refused}
     came: dict[str | None, int] = {}
     for record in records:
         for shown in record.messages if OPS[record.op].delivers else ():

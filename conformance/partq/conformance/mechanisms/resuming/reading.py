@@ -33,10 +33,10 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
         if record.op == RESUMES and bound[flow] != 1:
             raise Ambiguous("what a flow had that was not bound once, by that name, is not known")
         if record.op in BINDS - {RESUMES}:
-            bound[flow] += record.outcome != Outcome.ERROR
+            bound[flow] += not record.refused
         if OPS[record.op].opens and flow:
             of.setdefault(flow, set()).add(record.proc)
-        if record.op == UNBINDS and record.outcome != Outcome.ERROR:
+        if record.op == UNBINDS and not record.refused:
             unbound.add(flow)
         elif record.op == RESUMES and flow in unbound:
             raise Ambiguous("whether a flow that was unbound may come back to what it had is not known")

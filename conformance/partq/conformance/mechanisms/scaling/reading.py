@@ -13,7 +13,6 @@ from partq.conformance.oracle.reading import PUNCTUAL
 from partq.conformance.oracle.roles import RESUMES, UPDATES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import Outcome
 from partq.model.profiles import Entity, Profile, requirements_of
 
 _COUNT: Final = "partitions"
@@ -30,7 +29,7 @@ def _scales(record: Record) -> bool:
 def _asked(records: Records) -> list[Any]:
     """The numbers of partitions that are asked for, without refused ones that are none, or too many."""
     asked = ((record, _count_of(record)) for record in records if _scales(record))
-    return [count for record, count in asked if record.outcome != Outcome.ERROR or _is_count(count)]
+    return [count for record, count in asked if not record.refused or _is_count(count)]
 
 
 def _count_of(update: Record) -> Any:
@@ -66,7 +65,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
 
 def _goes_by_steps(header: Header, entity: Entity, record: Record, records: Records) -> bool:
     """Whether an update may change partition after partition, so far apart that it shows."""
-    if not _scales(record) or record.outcome == Outcome.ERROR:
+    if not _scales(record) or record.refused:
         return False
     most = max(abs(_count_of(record) - count) for count in (entity.partitions, *_asked(records)))
     return most > 1 and (record.ret is None or record.ret - record.call > max(header.lateness, PUNCTUAL))
@@ -107,7 +106,7 @@ def _changed(facts: Facts) -> int:
     """Each update to another number of partitions."""
     count, last = 0, facts.entity.partitions
     for record in facts.records:
-        if _scales(record) and record.outcome == Outcome.OK:
+        if _scales(record) and record.ok:
             asked = _count_of(record)
             count, last = count + (asked != last), asked
     return count

@@ -12,11 +12,10 @@ from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.messages import SCHEDULED
-from partq.model.operations import Outcome
 
 
 def _schedules(record: Record, end: int = 0) -> bool:
-    return any(message.scheduled_at is not None for message in record.args.get("messages", ()))
+    return any(message.scheduled_at is not None for message in record.sent)
 
 
 USE: Final = Use(
@@ -54,7 +53,7 @@ def _numbered(facts: Facts) -> int:
 @_where_any
 def _cancelled(facts: Facts) -> int:
     """Each message that was cancelled."""
-    return sum(r.op == "cancel_scheduled" and r.outcome == Outcome.OK for r in facts.records)
+    return sum(r.op == "cancel_scheduled" and r.ok for r in facts.records)
 
 
 @_where_any
@@ -83,7 +82,7 @@ def _raced(facts: Facts) -> int:
 def _took_effect(facts: Facts, cancel: Record) -> bool:
     """Whether the cancel was answered ok, and so was the commit of its transaction if it has one."""
     txn = facts.txns.get(cancel.args.get("txn", ""))
-    return cancel.outcome == Outcome.OK and (txn is None or txn.committed_by is not None)
+    return cancel.ok and (txn is None or txn.committed_by is not None)
 
 
 def _became_active(facts: Facts, id: str) -> bool:

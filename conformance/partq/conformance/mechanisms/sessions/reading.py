@@ -51,15 +51,14 @@ def _received(facts: Facts) -> int:
 @_where_required
 def _without(facts: Facts) -> int:
     """Each send of a message without a session ID."""
-    sent = (record.args.get("messages", ()) for record in facts.records)
-    return sum(any(message.session_id is None for message in messages) for messages in sent)
+    return sum(any(one.session_id is None for one in record.sent) for record in facts.records)
 
 
 @_where_required
 def _in_vain(facts: Facts) -> int:
     """Each accept that was refused as the session is held, or as there is none."""
     accepts = (record for record in facts.records if record.op == _ACCEPTS)
-    return sum(record.outcome == Outcome.ERROR for record in accepts)
+    return sum(record.refused for record in accepts)
 
 
 @_where_required
@@ -86,9 +85,9 @@ def _read(facts: Facts) -> int:
     count = 0
     for record in facts.records:
         session = record.args.get("session_id", "")
-        if record.op == _WRITES and record.outcome != Outcome.ERROR:
+        if record.op == _WRITES and not record.refused:
             written.add(session)
-        elif record.op == _READS and record.outcome == Outcome.OK and "state" in record.args:
+        elif record.op == _READS and record.ok and "state" in record.args:
             count += session in written
     return count
 

@@ -46,18 +46,18 @@ def with_activations(records: Records, skew: int) -> Records:
 
 def scheduled_by(record: Record) -> list[Message]:
     """The messages that the record schedules."""
-    return [one for one in record.args.get("messages", ()) if one.scheduled_at is not None]
+    return [one for one in record.sent if one.scheduled_at is not None]
 
 
 def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
     """The IDs of the messages that a cancel may have been about which was not refused, with when they were
     cancelled for certain."""
     names = {shown.seq: shown.id for r in records if r.op == SCHEDULES for shown in r.messages}
-    asked = [r for r in records if r.op == CANCELS and r.outcome != Outcome.ERROR]
+    asked = [r for r in records if r.op == CANCELS and not r.refused]
     found = {one.id: FOREVER for record in records for one in scheduled_by(record)}
     if all(record.args["seq"] in names for record in asked):
         found = {names[record.args["seq"]]: FOREVER for record in asked}
-    done = (record for record in asked if record.outcome == Outcome.OK and record.args["seq"] in names)
+    done = (record for record in asked if record.ok and record.args["seq"] in names)
     return found | {names[record.args["seq"]]: returned(record) for record in done}
 
 
@@ -70,11 +70,11 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
             yield record
         return
     args = {name: value for name, value in record.args.items() if name != "messages"}
-    plain = tuple(replace(one, scheduled_at=None) for one in record.args["messages"])
-    if record.outcome == Outcome.ERROR:
+    plain = tuple(replace(one, scheduled_at=None) for one in record.sent)
+    if record.refused:
         yield structs.replace(record, op=BATCHES, args={**args, "messages": plain})
         return
-    at_once = tuple(one for one in record.args["messages"] if one.scheduled_at is None)
+    at_once = tuple(one for one in record.sent if one.scheduled_at is None)
     if at_once:
         yield structs.replace(record, op=BATCHES, args={**args, "messages": at_once})
     used = tuple(replace(one, id=f"number of {one.id}", scheduled_at=None) for one in later)
@@ -100,8 +100,8 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
 def too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     """The first copy that is shown before its time, or though it was cancelled before then: the rule, the
     record, and why."""
-    gone = {message_id(m.id) for r in records if r.args.get(_GONE) for m in r.args["messages"]}
-    due = {message_id(m.id): r.args[DUE] for r in records if DUE in r.args for m in r.args["messages"]}
+    gone = {message_id(m.id) for r in records if r.args.get(_GONE) for m in r.sent}
+    due = {message_id(m.id): r.args[DUE] for r in records if DUE in r.args for m in r.sent}
     for record, shown in ((r, shown) for r in records for shown in r.messages):
         id = message_id(as_active(shown.id))
         if id in gone and cfg.forbids("SCH-3"):

@@ -46,7 +46,7 @@ class _Copies:
 
     def __init__(self, records: Records, acting: Sequence[Record]) -> None:
         self.records, self.acting = records, acting
-        sends = [(record, message) for record in records for message in record.args.get("messages", ())]
+        sends = [(record, message) for record in records for message in record.sent]
         self.births = {message.id: self._births(record, message) for record, message in sends}
         self.showing = {r.op for r in records if any(shown.properties for shown in r.messages)}
         self.silent = {DEFAULT_RULE} | {
@@ -81,9 +81,8 @@ class _Copies:
         return tuple(self._named(record) for record in self.records)
 
     def _named(self, record: Record) -> Record:
-        sent = record.args.get("messages", ())
-        if sent:
-            births = tuple(one for message in sent for one in self.births[message.id])
+        if record.sent:
+            births = tuple(one for message in record.sent for one in self.births[message.id])
             return structs.replace(record, args={**record.args, "messages": births})
         shown = tuple(self._birth(record, one) for one in record.messages)
         return structs.replace(record, messages=shown) if shown else record

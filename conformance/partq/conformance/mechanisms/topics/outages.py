@@ -37,23 +37,23 @@ def with_any_struck(records: Records) -> Records:
 def _spans(records: Sequence[Record]) -> Iterator[_Span]:
     """From when to when each fault may have lasted."""
     for n, record in enumerate(records):
-        if record.op == DOWN and record.outcome != Outcome.ERROR:
+        if record.op == DOWN and not record.refused:
             name = record.args["partition"]
             repairs = (r for r in records[n:] if r.op == UP and r.args["partition"] == name)
-            ends = (returned(r) for r in repairs if r.outcome == Outcome.OK)
+            ends = (returned(r) for r in repairs if r.ok)
             yield record.call, next(ends, FOREVER)
 
 
 def _read(record: Record, records: Records, spans: Sequence[_Span]) -> Iterator[Record]:
     if record.op == DOWN:
-        if record.outcome != Outcome.ERROR:
+        if not record.refused:
             yield structs.replace(record, args={})
             yield from _tried(record, records, spans)
         return
     amid = [end for begin, end in spans if begin <= returned(record) and record.call <= end]
     if record.op == UP or (amid and record.op in _NOTHING and not record.messages):
         return
-    if amid and record.outcome == Outcome.OK and ("messages" in record.args or record.op in COMMITS):
+    if amid and record.ok and ("messages" in record.args or record.op in COMMITS):
         record = structs.replace(record, ret=_later(record, max(amid)))
     yield record
 
@@ -67,7 +67,7 @@ def _tried(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterator[
     used up a number."""
     end = next(end for begin, end in spans if begin == fault.call)
     sent = (record for record in records if fault.call <= returned(record) and record.call <= end)
-    tried = sum(len(record.args.get("messages", ())) for record in sent)
+    tried = sum(len(record.sent) for record in sent)
     if tried:
         lost = tuple(Message(f"tried in vain {fault.i} {n}") for n in range(tried))
         yield in_vain(fault, lost)

@@ -63,7 +63,7 @@ def _not_forwarded(entity: Entity, records: Records) -> str | None:
 def _changed_within(records: Records) -> bool:
     """Whether rules may have changed after something was sent in a transaction."""
     first = min((r.call for r in records if "txn" in r.args and "messages" in r.args), default=None)
-    changes = (r for r in records if "rule" in r.args and "txn" not in r.args and r.outcome != Outcome.ERROR)
+    changes = (r for r in records if "rule" in r.args and "txn" not in r.args and not r.refused)
     return first is not None and any(r.ret is None or r.ret >= first for r in changes)
 
 
@@ -113,7 +113,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
     """The records. Raises `Ambiguous` where a transaction changes rules, if no rule forbids that."""
     changes = (record for record in records if "rule" in record.args and "txn" in record.args)
     silent = "TXN-6" not in requirements_of(header.profile)
-    if silent and any(record.outcome != Outcome.ERROR for record in changes):
+    if silent and any(not record.refused for record in changes):
         raise Ambiguous("rules that a transaction changes are not modelled where the profile allows that")
     return records
 

@@ -61,12 +61,12 @@ def _idle(record: Record, mine: Sequence[Record], struck: int) -> int:
 
 def _size(record: Record) -> int:
     """How many messages an operation sends, settles or cancels."""
-    return len(record.args.get("messages", ())) + len(record.lock_tokens) + ("seq" in record.args)
+    return len(record.sent) + len(record.lock_tokens) + ("seq" in record.args)
 
 
 def _fades(family: Profile, entity: Entity, records: Records) -> dict[str, bool]:
     """Whether a message that a transaction settles, or cancels, is peeked after its end."""
-    ended = (r for r in reversed(records) if r.op in ENDS and r.outcome != Outcome.ERROR)
+    ended = (r for r in reversed(records) if r.op in ENDS and not r.refused)
     ends = {r.args["txn"]: returned(r) for r in ended}  # of several of one name the first
     gone = dict[str | int, int]()
     for record in records:
@@ -94,10 +94,10 @@ def _beyond(facts: Facts) -> int:
     late = facts.header.lateness + facts.header.skew_ns
     for record in _compared(facts.header, entity, tuple(facts.records)):
         if "idle" in record.args:
-            sent = len(record.args.get("messages", ()))
+            sent = len(record.sent)
             full = sent and accepted[record.args["txn"]] + sent > entity.max_transaction_messages
             count += bool(full or record.args["idle"] > entity.transaction_timeout + late)
-            accepted[record.args["txn"]] += sent if record.outcome == Outcome.OK else 0
+            accepted[record.args["txn"]] += sent if record.ok else 0
     return count
 
 

@@ -65,17 +65,17 @@ class _Faults:
 
     def send(self, record: Record, ret: int) -> None:
         """A send or a batch."""
-        messages = record.args["messages"]
+        messages = record.sent
         keys = self.facts.keys_of(messages)
         if len(keys) > 1 or any(map(conflicting, messages)):
             return
         key = keys.pop()
         nothing_up = self.outages.all_down(record.call, ret)
-        if nothing_up and record.outcome == Outcome.ERROR:
+        if nothing_up and record.refused:
             self.report.count("ROUTE-8")
         if key is not None:
             self._keyed(record, ret, key, nothing_up)
-        elif nothing_up and record.outcome == Outcome.OK:
+        elif nothing_up and record.ok:
             self._find("ROUTE-8", record, None)
         elif not nothing_up:
             self._keyless(record, ret)
@@ -85,19 +85,19 @@ class _Faults:
         possible = self.facts.derive(places).get(key, ()) if home is None else (home,)
         down = any(self.outages.certainly_down(place, record.call, ret) for place in possible)
         if nothing_up or down:
-            refused = record.outcome == Outcome.ERROR and record.error in UNAVAILABLE | MISFITS
-            self.report.count("ROUTE-5", record.outcome == Outcome.OK or refused)
-            if record.outcome == Outcome.OK and (nothing_up or home is not None):
+            refused = record.refused and record.error in UNAVAILABLE | MISFITS
+            self.report.count("ROUTE-5", record.ok or refused)
+            if record.ok and (nothing_up or home is not None):
                 self._find("ROUTE-5", record, home)
-        elif home is not None and record.outcome == Outcome.OK:
+        elif home is not None and record.ok:
             self._isolated(record, ret, home)
 
     def _keyless(self, record: Record, ret: int) -> None:
         # A live client that does not say how long it would wait, certainly would only as long as it did.
         unsaid = returned(record) - record.call if self.facts.header.clock == "wall" else SEND_TIMEOUT
         outages, patient = self.outages, record.args.get("timeout", unsaid) > PATIENT
-        if record.outcome == Outcome.OK:
-            lives = (self.facts.derive(Lifetimes).get(message.id) for message in record.args["messages"])
+        if record.ok:
+            lives = (self.facts.derive(Lifetimes).get(message.id) for message in record.sent)
             places = [life.partition for life in lives if life is not None and life.partition is not None]
             if any(outages.certainly_down(place, record.call, ret) for place in places):
                 return
@@ -117,7 +117,7 @@ class _Faults:
         """ROUTE-7 for an operation whose partition was up while another may have been down."""
         if not self.outages.certainly_up(home, record.call, ret):
             return
-        if record.outcome == Outcome.OK:
+        if record.ok:
             self.report.count("ROUTE-7", self.outages.some_certainly_down(record.call, ret))
         elif self._refused(record, ret):
             self.refused.append(("ROUTE-7", record))
@@ -129,7 +129,7 @@ class _Faults:
         certain = [one for one in self.refused if one[1].outcome == Outcome.ERROR]
         certain = [one for one in certain if not maybe_quiet(one[1].call, returned(one[1]))]
         if len(certain) < 2 or any(
-            record.outcome == Outcome.ERROR and record.error in UNAVAILABLE
+            record.refused and record.error in UNAVAILABLE
             for record in records
             if record.ret is not None and quiet(record.call, record.ret)
         ):
@@ -153,7 +153,7 @@ class _Faults:
     def _refused(self, record: Record, ret: int) -> bool:
         """Whether the broker said that it, or a partition, can't, though nothing but partition faults can
         have hit the client's path since it last worked. Not sure is a no only after a long wait."""
-        unsure = record.outcome != Outcome.ERROR and returned(record) - record.call <= PATIENT
+        unsure = not record.refused and returned(record) - record.call <= PATIENT
         if record.error not in UNAVAILABLE or unsure:
             return False
         since = self._last_good(record)
@@ -170,7 +170,7 @@ class _Faults:
         if self.good is None:
             self.good = {}
             for one in self.facts.records:
-                if one.outcome == Outcome.OK and one.ret is not None:
+                if one.ok and one.ret is not None:
                     self.good.setdefault(one.proc, []).append(one.ret)
         rets = self.good.get(record.proc, [])
         before = bisect_right(rets, record.call)

@@ -30,7 +30,7 @@ from partq.conformance.screens.attribution import (
 )
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
-from partq.model.operations import FOR_GOOD, Outcome
+from partq.model.operations import FOR_GOOD
 from partq.model.sizes import may_be_over
 
 INVALID: Final = "invalid_operation"
@@ -59,10 +59,10 @@ def check(facts: Facts) -> Report:
 
 def _judge(facts: Facts, report: Report, rule: str, record: Record, *before: Record) -> None:
     """A request that the rule forbids. ``before``: the records because of which it does."""
-    if record.outcome == Outcome.OK:
+    if record.ok:
         if rule in ("TXN-2", "TXN-4", "TXN-7") or not enlisted_only(facts, record):
             report.find(rule, "accepted", (*before, record), request(record))
-    elif record.outcome == Outcome.ERROR and record.error == INVALID:
+    elif record.refused and record.error == INVALID:
         report.count(rule)
 
 
@@ -72,20 +72,18 @@ def _judge_batches(facts: Facts, report: Report) -> None:
     batch of one key that came whole."""
     keyed, accepted, refused = 0, 0, []
     for record in facts.requests:
-        if len(record.args["messages"]) == 1 or "txn" in record.args or forbidden(facts, record):
+        if len(record.sent) == 1 or "txn" in record.args or forbidden(facts, record):
             continue
-        if may_be_over(facts.profile, facts.entity, record.args["messages"]):
+        if may_be_over(facts.profile, facts.entity, record.sent):
             continue
-        ok = record.outcome == Outcome.OK
-        if facts.keys_of(record.args["messages"]) != {None}:
+        ok = record.ok
+        if facts.keys_of(record.sent) != {None}:
             keyed += ok
         elif ok:
             accepted += 1
-        elif (
-            record.error == INVALID and record.outcome == Outcome.ERROR and not facts.entity.requires_session
-        ):
+        elif record.error == INVALID and record.refused and not facts.entity.requires_session:
             refused.append(record)
-        if facts.drained is not None and all(facts.saw(message.id) for message in record.args["messages"]):
+        if facts.drained is not None and all(facts.saw(message.id) for message in record.sent):
             report.count("KEY-7")
     report.count("KEY-5", accepted)
     for record in refused if len(refused) > 1 and keyed and not accepted else ():
@@ -97,15 +95,15 @@ def _of_keys(facts: Facts, txn: Txn) -> Iterator[tuple[str, Record, tuple[Record
     (TXN-4), or one of which it is known that it lives elsewhere (TXN-2). (Two in one request: KEY-7.)"""
     known, rule, first = facts.derive(homes), key_rule(facts), None
     for record in (one for one in txn.sends if not txn.is_late(one) and not unfit_in_session(facts, one)):
-        messages = record.args["messages"]
+        messages = record.sent
         keys = facts.keys_of(messages)
         if None in keys:
-            if len(keys) == 1 or (len(keys) == 2 and record.outcome == Outcome.OK):
+            if len(keys) == 1 or (len(keys) == 2 and record.ok):
                 yield "TXN-1", record, ()
         elif len(keys) == 1 and not any(map(conflicting, messages)):
             key = str(keys.pop())
             if first is None:
-                first = (key, record) if record.outcome == Outcome.OK else None
+                first = (key, record) if record.ok else None
             elif rule == "TXN-4":
                 if key != first[0] and not txn.reused:
                     yield rule, record, (first[1],)
@@ -120,7 +118,7 @@ def _of_partitions(facts: Facts, txn: Txn) -> Iterator[tuple[Record, tuple[Recor
         seen = (facts.locks.get(lock) for lock in record.args["locks"])
         found = {one.partition for one in seen if one is not None} - {None}
         if first is None and len(found) == 1:
-            if record.outcome == Outcome.OK:
+            if record.ok:
                 first = (found.pop(), record)
         elif found - {first[0] if first else None}:
             yield record, () if first is None else (first[1],)
@@ -131,10 +129,10 @@ def _judge_late(report: Report, txn: Txn) -> None:
     no client sees for certain.)"""
     for record in (*txn.sends, *txn.settlements, *txn.ends):
         if txn.over is not None and txn.is_late(record):
-            if record.outcome == Outcome.OK:
+            if record.ok:
                 why = f"{record.op} in transaction {txn.name!r} answered ok after its {txn.over.op} had"
                 report.find("TXN-10", record.op, (txn.over, record), why)
-            elif record.outcome == Outcome.ERROR:
+            elif record.refused:
                 report.count("TXN-10")
 
 
@@ -145,17 +143,17 @@ def _judge_valid(facts: Facts, report: Report) -> None:
     """KEY-9: every operation that was refused for good, and that certainly was valid. Exercised by each valid
     send outside transactions that is accepted."""
     for record in facts.records:
-        if record.error in FOR_GOOD and record.outcome == Outcome.ERROR and record.op in _VALID:
+        if record.error in FOR_GOOD and record.refused and record.op in _VALID:
             if record.ret is not None and _VALID[record.op](facts, record):
                 why = f"the {record.op} at {record.i} was refused as {record.error}, though it was valid"
                 report.find("KEY-9", f"{record.op} {record.error}", (record,), why)
-    accepted = (r for r in facts.requests if r.outcome == Outcome.OK and "txn" not in r.args)
+    accepted = (r for r in facts.requests if r.ok and "txn" not in r.args)
     report.count("KEY-9", sum(_has_one_key(facts, record) for record in accepted))
 
 
 def _has_one_key(facts: Facts, record: Record) -> bool:
     """Whether the messages of a send may be in one request."""
-    messages = record.args["messages"]
+    messages = record.sent
     if any(map(conflicting, messages)):
         return False
     free = len(messages) == 1 or not facts.profile.partitioned or facts.profile.flows
@@ -166,7 +164,7 @@ def _plain_send(facts: Facts, record: Record) -> bool:
     """One message, whose key is no question (KEY-1, KEY-2, KEY-5) and whose ID was sent once, while
     nothing is down (ROUTE-5). Where there are sessions, it is of one (SES-3). Where the entity has a size it
     may be beyond it (ENT-6)."""
-    messages = record.args["messages"]
+    messages = record.sent
     if facts.entity.max_size is not None or may_be_over(facts.profile, facts.entity, messages):
         return False
     if facts.entity.requires_session and any(message.session_id is None for message in messages):

@@ -64,7 +64,7 @@ def check_content(facts: Facts, report: Report) -> None:
 def _from_elsewhere(facts: Facts, report: Report, id: str, seens: list[Observation]) -> bool:
     """A message that no client sent to this entity. Subscriptions and dead-letter queues get theirs from what
     they belong to; where others may have come from is not known. Whether its appearances were judged."""
-    origin = [sent for sent in facts.origins.get(id, ()) if sent.record.outcome != Outcome.ERROR]
+    origin = [sent for sent in facts.origins.get(id, ()) if not sent.record.refused]
     if origin:
         bodies = {None, *(sent.message.body for sent in origin)}
         for seen in [seen for seen in seens if seen.delivery.body not in bodies][:1]:
@@ -103,7 +103,7 @@ def _check_rejected(facts: Facts, report: Report, sent: Sent, seen: Observation)
     """A message that was seen although its only send was rejected, or of unknown outcome and one that must
     be rejected. Amid an outage ROUTE-5 or ROUTE-8 may be the broken rule, too."""
     record, rule = sent.record, rejected_by(facts, sent)
-    if record.outcome != Outcome.ERROR and rule not in _NEVER_STORED:
+    if not record.refused and rule not in _NEVER_STORED:
         return
     why = f"was only in a send that answered {record.outcome} {record.error}"
     if rule is not None:
@@ -116,7 +116,7 @@ def _check_rejected(facts: Facts, report: Report, sent: Sent, seen: Observation)
 
 def _check_any(facts: Facts, report: Report, sends: list[Sent], seens: list[Observation]) -> None:
     """An ID whose message is not followed: it has to be one of those sent under it."""
-    possible = [sent for sent in sends if sent.record.outcome != Outcome.ERROR]
+    possible = [sent for sent in sends if not sent.record.refused]
     if not possible and not any(rejected_by(facts, sent) for sent in sends):
         _phantom(report, seens[0], "was only in sends that answered error", sends[0])
     for seen in seens if possible else ():

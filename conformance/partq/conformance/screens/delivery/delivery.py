@@ -23,7 +23,6 @@ from partq.conformance.screens.delivery.losses import Losses
 from partq.conformance.screens.delivery.order import check_numbers
 from partq.conformance.screens.delivery.redelivery import Redelivery
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
@@ -91,7 +90,7 @@ def _fell_short(facts: Facts, short: list[Record]) -> int:
     found = 0
     for record in short:
         at = bisect_left(accepted, record.call)
-        found += at > 0 and record.outcome == Outcome.OK and latest[at - 1] > returned(record)
+        found += at > 0 and record.ok and latest[at - 1] > returned(record)
     return found
 
 
@@ -118,13 +117,13 @@ def _check_settlements(facts: Facts, locks: Locks, report: Report) -> None:
     renewals = ((one, (lock,)) for lock, some in facts.renewals.items() for one in some)
     for record, names in (*((one, one.args["locks"]) for one in facts.settlements), *renewals):
         seens = [seen for seen in map(facts.locks.get, names) if seen is not None]
-        if record.outcome == Outcome.OK:
+        if record.ok:
             for seen in seens:
                 _check_accepted(locks, report, seen, record)
             if len(seens) < len(names) and _shows_all_locks(facts):
                 report.count("RCV-8")
                 report.find("RCV-8", f"{record.op} of nothing", (record,), "No delivery bears the lock.")
-        elif record.outcome == Outcome.ERROR and any(seen.ended < record.call for seen in seens):
+        elif record.refused and any(seen.ended < record.call for seen in seens):
             report.count("RCV-8", record.error == LOST)
         if len(seens) > 1 and "txn" not in record.args:
             _check_partitions(report, seens, record)
@@ -153,9 +152,9 @@ def _check_partitions(report: Report, seens: Sequence[Observation], record: Reco
     partitions = sorted({seen.partition for seen in seens if seen.partition is not None})
     if len(partitions) < 2:
         return
-    if record.outcome == Outcome.ERROR:
+    if record.refused:
         report.count("RCV-14", record.error == "invalid_operation")
-    elif record.outcome == Outcome.OK and all(_held_through(seen, record) for seen in seens):
+    elif record.ok and all(_held_through(seen, record) for seen in seens):
         report.count("RCV-14")
         named = ", ".join(map(str, partitions))
         why = f"{record.op} by {record.proc} names locks of the partitions {named}, and answered ok."
@@ -174,7 +173,7 @@ def _out_of_order(facts: Facts) -> int:
     """How many completions came in another order than their deliveries, which is allowed (RCV-11)."""
     latest, free = -1, 0
     for record in facts.settlements:
-        if record.op == "complete" and record.outcome == Outcome.OK:
+        if record.op == "complete" and record.ok:
             for seen in filter(None, map(facts.locks.get, record.args["locks"])):
                 free += seen.ret < latest
                 latest = max(latest, seen.call) if seen.ret >= latest else latest

@@ -52,7 +52,7 @@ class Losses:
         record = life.record
         if record.call >= self.drained or returned(record) >= self.drained:
             return False
-        if record.outcome == Outcome.ERROR or self._of_open_txn(record):
+        if record.refused or self._of_open_txn(record):
             return False
         if not life.seen and (record.outcome != Outcome.OK or self._may_be_dropped(life)):
             return False
@@ -78,11 +78,11 @@ class Losses:
         last_call = max((seen.call for seen in seens), default=0)
         for seen in seens:
             settlements = [s for s in seen.settlements if s.op in _TAKING]
-            if any(settlement.outcome == Outcome.OK for settlement in settlements):
+            if any(settlement.ok for settlement in settlements):
                 return True
             if seen.ret >= last_call and (
                 seen.delivery.lock is None
-                or any(s.outcome != Outcome.ERROR and s.call <= seen.expired for s in settlements)
+                or any(not s.refused and s.call <= seen.expired for s in settlements)
                 or (self.facts.profile.locks_expire and seen.ended >= self.drained)
             ):
                 return True
@@ -103,7 +103,7 @@ class Losses:
         """Whether it is part of a batch or transaction, and was never seen: then KEY-7 or TXN-5 may be the
         broken rule."""
         rule = "TXN-5" if "txn" in life.record.args else "KEY-7"
-        part = rule == "TXN-5" or len(life.record.args["messages"]) > 1
+        part = rule == "TXN-5" or len(life.record.sent) > 1
         return part and not life.seen and applies(self.facts, rule)
 
     # Parts.
@@ -111,12 +111,12 @@ class Losses:
     def _judge_parts(self) -> None:
         """KEY-7 and TXN-5: what is missing of batches and transactions, if nothing plain is."""
         unseen = [life.record for life in self.lives.unseen if life.record.call < self.drained]
-        records = {record.i: record for record in unseen if record.outcome != Outcome.ERROR}.values()
+        records = {record.i: record for record in unseen if not record.refused}.values()
         if any(_plain(record) for record in records):
             return
         for record in records:
             if record.op == "send_batch" and "txn" not in record.args and not self._may_be_in_part(record):
-                certain = record.outcome == Outcome.OK
+                certain = record.ok
                 self._judge_part("KEY-7", (record,), (), record.call, certain)
         for name in dict.fromkeys(record.args["txn"] for record in records if "txn" in record.args):
             self._judge_txn(self.facts.txns[name])
@@ -124,14 +124,14 @@ class Losses:
     def _may_be_in_part(self, record: Record) -> bool:
         """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
         partitions each by itself (ROUTE-9), and of unknown outcome."""
-        keyless = self.facts.keys_of(record.args["messages"]) <= {None}
+        keyless = self.facts.keys_of(record.sent) <= {None}
         return keyless and self.facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
 
     def _judge_txn(self, txn: Txn) -> None:
-        sends = tuple(record for record in txn.sends if record.outcome == Outcome.OK)
-        keys = {m.session_id or m.partition_key for send in sends for m in send.args["messages"]}
+        sends = tuple(record for record in txn.sends if record.ok)
+        keys = {m.session_id or m.partition_key for send in sends for m in send.sent}
         if txn.committed_from is not None and not (len(keys) > 1 and applies(self.facts, "TXN-2")):
-            ends = tuple(record for record in txn.ends if record.outcome != Outcome.ERROR)
+            ends = tuple(record for record in txn.ends if not record.refused)
             self._judge_part("TXN-5", sends, ends, txn.committed_from, txn.committed_by is not None)
 
     def _judge_part(
@@ -139,7 +139,7 @@ class Losses:
     ) -> None:
         """What is missing of these sends. ``certain``: they were accepted. What a fault may have lost of them
         is RCV-2's as well."""
-        ids = (message.id for record in sends for message in record.args["messages"])
+        ids = (message.id for record in sends for message in record.sent)
         lives = [life for life in map(self.lives.get, ids) if life is not None]
         lives = [life for life in lives if life.seen or not self._may_be_dropped(life)]
         gone, siblings = [life for life in lives if not life.seen], [life for life in lives if life.seen]
@@ -169,7 +169,7 @@ class Losses:
 def _plainly_taken(seen: Observation) -> bool:
     """Whether the delivery removed the message, or a settlement of its lock outside transactions did."""
     return seen.delivery.lock is None or any(
-        settlement.op in _TAKING and settlement.outcome == Outcome.OK and "txn" not in settlement.args
+        settlement.op in _TAKING and settlement.ok and "txn" not in settlement.args
         for settlement in seen.settlements
     )
 
@@ -181,7 +181,7 @@ def _last(life: Lifetime) -> int:
 
 def _plain(record: Record) -> bool:
     """Whether it was accepted alone, so that its loss can only be RCV-2."""
-    return record.outcome == Outcome.OK and "txn" not in record.args and len(record.args["messages"]) == 1
+    return record.ok and "txn" not in record.args and len(record.sent) == 1
 
 
 def _refused(life: Lifetime) -> bool:
@@ -189,7 +189,7 @@ def _refused(life: Lifetime) -> bool:
     have removed it all the same (RCV-8)."""
     return any(
         (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
-        or (settlement.outcome == Outcome.ERROR and settlement.error == "lock_lost")
+        or (settlement.refused and settlement.error == "lock_lost")
         for seen in life.deliveries
         for settlement in seen.settlements
         if returned(settlement) > _last(life)

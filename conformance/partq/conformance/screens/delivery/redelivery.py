@@ -67,7 +67,7 @@ class Redelivery:
         if seen.delivery.lock is None:
             return seen.record if seen.record.deletes else None
         for settlement in seen.settlements:
-            if settlement.op in REMOVALS and settlement.outcome == Outcome.OK:
+            if settlement.op in REMOVALS and settlement.ok:
                 return None if "txn" in settlement.args else settlement
         return None
 
@@ -170,7 +170,7 @@ class Redelivery:
         if seen.expired < again.call or not settlements:
             return seen.expired < again.call
         first = settlements[0]
-        settled = first.outcome == Outcome.OK and returned(first) < again.call
+        settled = first.ok and returned(first) < again.call
         return settled and len(settlements) == 1 and seen.held_until == first.call
 
     def _judge_count(
@@ -196,9 +196,7 @@ class Redelivery:
             return
         last = self.calls[-1]
         plain = (one for one in self.facts.settlements if one.op in REMOVALS and "txn" not in one.args)
-        finished = sum(
-            len(one.args["locks"]) for one in plain if one.outcome == Outcome.OK and returned(one) < last
-        )
+        finished = sum(len(one.args["locks"]) for one in plain if one.ok and returned(one) < last)
         finished += sum(len(r.messages) for r in receives if r.messages and r.deletes and returned(r) < last)
         self.report.count("RCV-7", finished)
         self.report.count("RCV-6", sum(map(self._tested, receives)))

@@ -162,7 +162,7 @@ def _any_within(receives: list[Record], start: int, end: int) -> bool:
     """Whether a receive that answered ok was called after ``start`` and returned before ``end``."""
     at = bisect_right(receives, start, key=CALL)
     following = takewhile(lambda one: one.call < end, islice(receives, at, None))
-    return any(one.outcome == Outcome.OK and returned(one) < end for one in following)
+    return any(one.ok and returned(one) < end for one in following)
 
 
 def _flights(life: Lifetime) -> Iterator[_Flight]:
@@ -192,7 +192,7 @@ def _check_partitions(facts: Facts, report: Report, unseen: int) -> None:
     unbound = {
         record.args["flow"]: record.ret + facts.header.lateness
         for record in (facts.flows if facts.profile.flows else ())
-        if record.op == "unbind" and record.outcome == Outcome.OK and record.ret is not None
+        if record.op == "unbind" and record.ok and record.ret is not None
     }
     for group in _groups(
         facts, lambda life: life.sent.key if by_key else life.deliveries[0].delivery.partition

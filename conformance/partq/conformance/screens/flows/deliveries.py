@@ -51,7 +51,7 @@ def _check_hidden(facts: Facts, report: Report) -> None:
     for record in facts.flows:
         if record.op == "bind" and "partition" in record.args and record.outcome != Outcome.UNKNOWN:
             report.count("REB-15")
-            if record.outcome == Outcome.OK:
+            if record.ok:
                 why = f"the bind of flow {record.args['flow']} asked for a partition and was accepted"
                 report.find("REB-15", "partition chosen", (record,), why)
 
@@ -127,7 +127,7 @@ def _judge_spread(facts: Facts, paths: Paths, report: Report) -> None:
 
 
 def _is_choice(record: Record) -> bool:
-    return record.op == "send" and record.outcome == Outcome.OK
+    return record.op == "send" and record.ok
 
 
 SCREEN: Final = Screen(

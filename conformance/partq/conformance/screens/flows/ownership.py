@@ -175,9 +175,9 @@ class _Handoffs:
         """When the delivery was settled at the earliest, and at the latest."""
         earliest = latest = FOREVER
         for settlement in seen.settlements:
-            if settlement.outcome != Outcome.ERROR:
+            if not settlement.refused:
                 earliest = min(earliest, settlement.call)
-            if settlement.outcome == Outcome.OK and settlement.ret is not None:
+            if settlement.ok and settlement.ret is not None:
                 latest = min(latest, settlement.ret)
         return earliest, latest
 

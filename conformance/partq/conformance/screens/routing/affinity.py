@@ -22,7 +22,6 @@ from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits
 from partq.model.messages import KeyRule, conflicting
-from partq.model.operations import Outcome
 
 ALPHA: Final = 1e-9
 """The probability, at most, that a fair broker fails the test of one history."""
@@ -121,9 +120,7 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Lifetime]) -> Non
     accepted = {
         sent.record.i: sent.record
         for sent in facts.sends
-        if sent.key is None
-        and sent.record.outcome == Outcome.OK
-        and quiet(sent.record.call, returned(sent.record))
+        if sent.key is None and sent.record.ok and quiet(sent.record.call, returned(sent.record))
     }
     places = {life.record.i: life.partition for life in reversed(keyless) if life.record.i in accepted}
     choices = Counter(places.values())

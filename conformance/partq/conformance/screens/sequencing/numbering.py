@@ -21,7 +21,6 @@ from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.sequencing.gaps import judge_gaps
 from partq.model.configuration import COUNTER_BITS
-from partq.model.operations import Outcome
 
 Line = Sequence[Lifetime]
 """The messages of one partition, lowest number first in serial order."""
@@ -149,7 +148,7 @@ class Sequencing:
             return True
         for settlement in seen.settlements:
             txn = self.facts.txns.get(settlement.args.get("txn", ""))
-            may_count = settlement.outcome == Outcome.OK and (txn is None or txn.committed_from is not None)
+            may_count = settlement.ok and (txn is None or txn.committed_from is not None)
             if settlement.op in REMOVALS and may_count:
                 return settlement.call < returned(by)
         return by.op == "receive" and seen.ret < by.call and returned(by) < seen.held_until

@@ -16,7 +16,6 @@ from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies, homes, key_rule, unfit_in_session
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Message, conflicting
-from partq.model.operations import Outcome
 
 WIPING: Final = frozenset({"partition_down", "broker_kill"})
 """Faults by which a defective broker may lose, or undo, what it had stored."""
@@ -38,9 +37,9 @@ def _judge_sends(facts: Facts, report: Report, txn: Txn) -> None:
     """Nothing of it is seen before a commit, and nothing ever without one."""
     since, lives = txn.committed_from, facts.derive(Lifetimes)
     for record in txn.sends:
-        if record.outcome == Outcome.ERROR or txn.is_late(record):
+        if record.refused or txn.is_late(record):
             continue
-        for message in record.args["messages"]:
+        for message in record.sent:
             life = lives.get(message.id)
             if life is None or _keyless_in(facts, message) or unfit_in_session(facts, record):
                 continue
@@ -77,8 +76,8 @@ def of_second_key(facts: Facts, txn: Txn, record: Record) -> bool:
     if not applies(facts, rule):
         return False
     known = facts.derive(homes)
-    first = next((send for send in txn.sends if send.outcome == Outcome.OK), record)
-    one, other = (facts.key_of(send.args["messages"][0]) for send in (first, record))
+    first = next((send for send in txn.sends if send.ok), record)
+    one, other = (facts.key_of(send.sent[0]) for send in (first, record))
     return one != other and (rule == "TXN-4" or one not in known or known[one] != known.get(other or ""))
 
 
@@ -93,7 +92,7 @@ def _judge_settlements(facts: Facts, report: Report, txn: Txn) -> None:
     """They take effect with the commit, and not at all without one. One finding a transaction."""
     committed, followed = _certainly_committed(facts, txn), facts.derive(Lifetimes).by_id
     for record in txn.settlements:
-        for lock in record.args["locks"] if record.outcome == Outcome.OK and not txn.is_late(record) else ():
+        for lock in record.args["locks"] if record.ok and not txn.is_late(record) else ():
             seen = facts.locks.get(lock)
             if seen is None or seen.delivery.id not in followed:
                 continue
@@ -107,7 +106,7 @@ def _is_left(facts: Facts, txn: Txn, record: Record, seen: Observation) -> bool:
     """Whether without a commit the lock settles its message still, or that turned up again."""
     ended = None if txn.end is None else txn.end.ret
     again = next((one for one in seen.settlements if ended is not None and one.call > ended), None)
-    if again is not None and again.outcome == Outcome.OK and "txn" not in again.args:
+    if again is not None and again.ok and "txn" not in again.args:
         return True
     id, last = seen.delivery.id, returned(record if txn.end is None else txn.end)
     shown = (*facts.received[id], *facts.peeked.get(id, ()))
@@ -118,8 +117,8 @@ def _certainly_committed(facts: Facts, txn: Txn) -> int | None:
     """The instant by which the transaction certainly had taken effect, or None."""
     if txn.committed_by is not None or txn.committed_from is None:
         return txn.committed_by
-    sends = (one for one in txn.sends if one.outcome != Outcome.ERROR and not of_second_key(facts, txn, one))
-    ids = (message.id for record in sends for message in record.args["messages"])
+    sends = (one for one in txn.sends if not one.refused and not of_second_key(facts, txn, one))
+    ids = (message.id for record in sends for message in record.sent)
     lives = filter(None, map(facts.derive(Lifetimes).get, ids))
     return min((seen.ret for life in lives for seen in life.appearances), default=None)
 
