@@ -55,7 +55,7 @@ def scene(deeds: Sequence[Deed], witness: Iterable[int]) -> Scene:
     last = shown[-1]
     answered = OPS[last.op].answers or last.outcome == Outcome.ERROR
     until = last.ret if answered and last.ret is not None else deeds[-1].call
-    names = {name for deed in shown for name in _messages(deed)}
+    names = {name for deed in shown for name in (*_sent(deed), *(one.id for one in deed.messages))}
     concerned = [deed.call for deed in deeds if deed.i in numbers or not names.isdisjoint(_sent(deed))]
     before = tuple(deed for deed in deeds if deed.call <= until)
     return Scene(before, tuple(deed for deed in before if _end(deed, before) >= min(concerned)), shown)
@@ -69,10 +69,6 @@ def _end(deed: Deed, deeds: Sequence[Deed]) -> float:
     later = (one for one in deeds if one.op == repair and one.call >= deed.call)
     ends = (one.ret for one in later if one.args.get("partition") == deed.args.get("partition"))
     return next((end for end in ends if end is not None), float("inf"))
-
-
-def _messages(deed: Deed) -> list[str]:
-    return [*_sent(deed), *(one.id for one in deed.messages)]
 
 
 def _sent(deed: Deed) -> list[str]:

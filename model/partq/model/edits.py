@@ -5,6 +5,7 @@ equal states; the mechanisms decide when to apply them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from operator import attrgetter
 from typing import Final
 
 from .state import Burnt, Client, Entry, Part, State, Txn, once_visible
@@ -24,6 +25,11 @@ def with_part(state: State, p: int, part: Part) -> State:
     """The state with one partition replaced."""
     parts = state.parts
     return _new(State, (*state[:5], (*parts[:p], part, *parts[p + 1 :]), *state[6:]))
+
+
+def log_of(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The messages as a partition's log has them."""
+    return tuple(sorted(entries, key=attrgetter("number")))
 
 
 def with_entry(part: Part, index: int, entry: Entry | None) -> Part:

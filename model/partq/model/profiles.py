@@ -115,13 +115,9 @@ def grounds_of(name: str) -> Mapping[str, Ground | None]:
     catalogue says why. The most special entry of the profile's is the ground: the rule's own, then its
     group's. Raises `UnknownProfile`."""
     said = profile(name).rules
-    found = {id: said[word] for word in sorted(said, key=_width) for id in selected(word)}
+    widest_first = sorted(said, key=lambda word: len(selected(word)), reverse=True)
+    found = {id: said[word] for word in widest_first for id in selected(word)}
     return {id: found[id] for id in catalogue() if id in found}
-
-
-def _width(word: str) -> int:
-    """Minus the number of rules that it stands for."""
-    return -len(selected(word))
 
 
 @cache

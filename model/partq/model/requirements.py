@@ -209,7 +209,8 @@ def _read(files: dict[str, Table]) -> Catalogue:
     root = files.pop(_COMMON)
     if (schema := root.text("schema")) != SCHEMA:
         raise root.error("schema", f"is {schema!r}, not {SCHEMA!r}")
-    group_titles = _group_titles(root)
+    titled = root.children("groups")
+    group_titles = {code: titled.text(code) for code in titled.fields()}
     by_code = _sources(root)
     rules = _requirements(files, group_titles, by_code)
     if not rules:
@@ -218,11 +219,6 @@ def _read(files: dict[str, Table]) -> Catalogue:
     root.finish()
     freeze = MappingProxyType
     return Catalogue(freeze(rules), freeze(group_titles), freeze(by_code), conflicts)
-
-
-def _group_titles(root: Table) -> dict[str, str]:
-    table = root.children("groups")
-    return {code: table.text(code) for code in table.fields()}
 
 
 def _sources(root: Table) -> dict[str, Source]:

@@ -194,7 +194,11 @@ class _Builder:
         self.locks = locks_of(history.records)
         self.clients = sorted({r.proc for r in records if not r.is_env}, key=_naturally)
         self.partitions = tuple(sorted(self._partitions()))
-        self.lifelines = self._lifelines()
+        env = any(record.is_env and record.op not in _ELSEWHERE for record in records)
+        names: list[tuple[str, str | int]] = [(ENV, ENV)] if env else []
+        names += [("client", client) for client in self.clients]
+        names += [("partition", place) for place in self.partitions]
+        self.lifelines = {name: index for index, name in enumerate(names)}
         self.rows: list[str] = []
         self.times: list[int | None] = []
         self.origin = history.records[0].call if history.records else 0
@@ -234,13 +238,6 @@ class _Builder:
         if record.op in SENDS:
             yield from (self.places.get(message.id) for message in record.sent)
         yield from (self._shown(self.locks[lock]) for lock in record.lock_tokens if lock in self.locks)
-
-    def _lifelines(self) -> dict[tuple[str, str | int], int]:
-        env = any(record.is_env and record.op not in _ELSEWHERE for record in self.records)
-        names: list[tuple[str, str | int]] = [(ENV, ENV)] if env else []
-        names += [("client", client) for client in self.clients]
-        names += [("partition", place) for place in self.partitions]
-        return {name: index for index, name in enumerate(names)}
 
     def _lane(self, record: Record) -> int:
         return self.lifelines[(ENV, ENV) if record.is_env else ("client", record.proc)]

@@ -17,7 +17,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
 from partq.model.conditions import STRIKES
-from partq.model.operations import DRAINER, ENV, SETTLEMENTS, Outcome
+from partq.model.operations import DRAINER, ENV, SETTLEMENTS
 from partq.model.profiles import profile, requirements_of
 
 LINKS: Final = frozenset({"disconnect", "reconnect"})
@@ -123,7 +123,7 @@ def _waiting(history: History) -> Mapping[str, Intervals]:
     lost: dict[str, int] = {}
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for record in history.records:
-        if record.op == "receive" and record.outcome == Outcome.UNKNOWN:
+        if record.op == "receive" and record.unknown:
             lost.setdefault(record.entity, record.call)
         for shown in record.messages if record.op == "receive" else ():
             given.setdefault((record.entity, shown.id), record.call)

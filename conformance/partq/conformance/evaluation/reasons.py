@@ -15,7 +15,7 @@ from partq.conformance.history import History, Record, time_text
 from partq.conformance.verdict import plural
 from partq.model.configuration import FOREVER
 from partq.model.messages import Delivery, Message
-from partq.model.operations import SETTLEMENTS, Outcome
+from partq.model.operations import SETTLEMENTS
 from partq.model.profiles import Entity, Profile, profile
 
 
@@ -144,7 +144,7 @@ def _inverted(scene: Scene) -> Reason | None:
 
 def _is_older(scene: Scene, sends: Mapping[str, tuple[Record, Message]], id: str, shown: Delivery) -> bool:
     (record, message), (sent, other) = sends[id], sends[shown.id]
-    if record.ret is None or record.ret >= sent.call or record.outcome != Outcome.OK or "txn" in record.args:
+    if record.ret is None or record.ret >= sent.call or not record.ok or "txn" in record.args:
         return False
     key = scene.key_of(message)
     same = key is not None and key == scene.key_of(other)
@@ -310,7 +310,7 @@ def _beyond_limits(scene: Scene) -> Reason | None:
     """An operation in a transaction that had been idle for too long, or a send beyond the number it takes."""
     answer, entity, txn = scene.answer, scene.entity, scene.answer.args.get("txn")
     own = [r for r in scene.history.records if r.args.get("txn") == txn and (r.ret or FOREVER) < answer.call]
-    if txn is None or answer.outcome != Outcome.OK or not own:
+    if txn is None or not answer.ok or not own:
         return None
     last = max(own, key=lambda record: record.ret or 0)
     if (idle := answer.call - (last.ret or 0)) > entity.transaction_timeout:

@@ -72,8 +72,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def _warn(name: str, problem: str) -> None:
-    log.warning("%s: %s", name, problem)
+_warn: Final = partial(log.warning, "%s: %s")
 
 
 class BrokerFailed(UserError):

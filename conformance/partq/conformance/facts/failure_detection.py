@@ -5,7 +5,6 @@ from __future__ import annotations
 from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
-from partq.model.operations import Outcome
 
 
 def noticed_by(facts: Facts, flow: str, loss: Record) -> int:
@@ -13,7 +12,7 @@ def noticed_by(facts: Facts, flow: str, loss: Record) -> int:
     the loss returns; where a live client's socket just ended, it is the first event that says so (`FOREVER`:
     none does)."""
     ret = returned(loss)
-    if facts.header.clock != "wall" or loss.args.get("how") != "socket" or loss.outcome != Outcome.OK:
+    if facts.header.clock != "wall" or loss.args.get("how") != "socket" or not loss.ok:
         return ret
     held: set[int] = set()
     for event in facts.assignment_events:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from partq.conformance.history import Header, History, Record
 from partq.conformance.history.entities import ByEntity, entity_of, other_entity, whole_of
 from partq.model.messages import Delivery, Message
-from partq.model.operations import SETTLEMENTS, Outcome
+from partq.model.operations import SETTLEMENTS
 from partq.model.profiles import Entity, Profile, profile
 
 T = TypeVar("T")
@@ -360,7 +360,7 @@ def _answered(record: Record) -> int:
 
 def _open(intervals: list[Interval], fault: Record) -> None:
     if not intervals or intervals[-1].end != FOREVER:
-        certain = FOREVER if fault.ret is None or fault.outcome != Outcome.OK else fault.ret
+        certain = FOREVER if fault.ret is None or not fault.ok else fault.ret
         intervals.append(Interval(fault.call, certain, FOREVER, FOREVER))
 
 
@@ -368,7 +368,7 @@ def _close(intervals: list[Interval], repair: Record) -> None:
     if intervals and intervals[-1].end == FOREVER:
         intervals[-1] = intervals[-1]._replace(
             certain_end=repair.call,
-            end=FOREVER if repair.ret is None or repair.outcome != Outcome.OK else repair.ret,
+            end=FOREVER if repair.ret is None or not repair.ok else repair.ret,
         )
 
 

@@ -15,7 +15,6 @@ from partq.conformance.facts.intervals import NEVER, Intervals
 from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
-from partq.model.operations import Outcome
 from partq.model.profiles import requirements_of
 
 T = TypeVar("T")
@@ -152,7 +151,7 @@ class Locks:
         if but.op == "renew_lock" and seen.delivery.lock is not None and self._expire:
             end = self._renewed(seen.delivery.lock, 0, self._last(seen), but)[1] + self._late
         for settlement in seen.settlements:
-            if settlement is but or settlement.outcome != Outcome.OK:
+            if settlement is but or not settlement.ok:
                 continue
             if in_transactions or "txn" not in settlement.args:
                 end = min(end, self._effective(settlement))
@@ -162,7 +161,7 @@ class Locks:
         name = settlement.args.get("txn")
         if name is not None:
             end = self.facts.txns[name].end
-            if end is None or end.op != "commit" or end.outcome != Outcome.OK:
+            if end is None or end.op != "commit" or not end.ok:
                 return FOREVER
             settlement = end
         return returned(settlement)
@@ -194,7 +193,7 @@ class UnseenLocks:
         self._duration = facts.entity.lock_duration
         self._skew = facts.header.skew_ns
         self._upset = bool(facts.disruptions)
-        self.uncertain = [r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN and not r.deletes]
+        self.uncertain = [r.call for r in facts.receives if r.unknown and not r.deletes]
 
     def ended(self, partition: int | None, start: int, since: int, end: int) -> int:
         """How many may have ended by ``end`` on a message that was free from ``start`` and known from

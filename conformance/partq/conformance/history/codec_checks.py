@@ -108,7 +108,7 @@ def assembled(header: Header, records: Iterable[Record], file: str, first_line: 
         if len(read) == MAX_RECORDS:
             raise HistoryError(file, line, None, too_many())
         read.append(record)
-    ordered = sorted(read, key=_call)
+    ordered = sorted(read, key=lambda record: record.call)
     last: dict[str, Record] = {}
     for record in ordered:
         before = None if record.is_env else last.get(record.proc)
@@ -125,10 +125,6 @@ def assembled(header: Header, records: Iterable[Record], file: str, first_line: 
 def too_many() -> str:
     """What is wrong with a history of more records than there may be."""
     return f"a history has at most {MAX_RECORDS:,} records: cut it into several, each with a header"
-
-
-def _call(record: Record) -> int:
-    return record.call
 
 
 def located(file: str, line: int | None, function: Callable[..., T], *arguments: Any) -> T:

@@ -196,7 +196,7 @@ class ByEntity:
         if dead is not None:
             places.update(self._of(dead))
         every = [*self._with_whole(places, name)] if name in self.outlets else self._at(places)
-        taken = any(r.entity == dead and r.deletes and r.outcome == Outcome.UNKNOWN for r in every)
+        taken = any(r.entity == dead and r.deletes and r.unknown for r in every)
         return tuple(r for r in every if not (taken and r.entity == dead and r.op == DRAINED))
 
     def _at(self, places: Iterable[int]) -> list[Record]:

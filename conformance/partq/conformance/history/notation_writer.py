@@ -14,7 +14,7 @@ from partq.conformance.history.notation_words import ALIASES, SENT, SHOWN, WORDS
 from partq.conformance.history.record import TIMES, History, Record, time_text
 from partq.conformance.verdict import Finding
 from partq.model.messages import SOLACE_KEY, Delivery, KeyRule, Message
-from partq.model.operations import OPS, Kind, Outcome
+from partq.model.operations import OPS, Kind
 from partq.model.profiles import Profile, profile
 from partq.model.requirements import requirement
 
@@ -124,7 +124,7 @@ _WORDS: Final = {said: word for word, said in WORDS.items()}
 
 
 def _answer(record: Record, family: Profile) -> Iterable[str]:
-    if record.outcome != Outcome.OK:
+    if not record.ok:
         return [str(record.outcome), *([record.error] if record.error else [])]
     if record.messages:
         return _joined(_shown(delivery, family) for delivery in record.messages)

@@ -70,6 +70,11 @@ class Record(Struct, frozen=True, gc=False):
         return self.outcome == Outcome.ERROR
 
     @property
+    def unknown(self) -> bool:
+        """Whether it may have had its effect, or may have it later, or never."""
+        return self.outcome == Outcome.UNKNOWN
+
+    @property
     def sent(self) -> tuple[Message, ...]:
         """The messages that the operation sends, or schedules."""
         messages: tuple[Message, ...] = self.args.get("messages", ())

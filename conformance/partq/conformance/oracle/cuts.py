@@ -36,7 +36,7 @@ from partq.conformance.oracle.roles import (
 from partq.conformance.oracle.strikes import Faults, Takings
 from partq.model.configuration import COUNTER_BITS, FOREVER
 from partq.model.messages import Delivery, effective_key
-from partq.model.operations import DRAINED, Outcome
+from partq.model.operations import DRAINED
 from partq.model.profiles import profile, requirements_of
 
 LARGEST: Final = 24
@@ -223,7 +223,7 @@ class Cuts:
         if record.op in LOOKS:
             return self._look(record, shown, ids)
         if record.op in DELIVERS:
-            return structs.replace(record, messages=shown) if shown or _is_unknown(record) else None
+            return structs.replace(record, messages=shown) if shown or record.unknown else None
         args = dict(record.args)
         if sends and not refused:
             args["messages"] = tuple(one for one in args["messages"] if one.id in ids)
@@ -237,7 +237,7 @@ class Cuts:
 
     def _look(self, record: Record, shown: tuple[Delivery, ...], ids: Ids) -> Record | None:
         """A peek that continues the last one looks from what it shows on: others may tell where that was."""
-        if record.outcome != Outcome.OK or (record.messages and not shown):
+        if not record.ok or (record.messages and not shown):
             return None
         if record.args.get("from_seq") is not None:
             return structs.replace(record, messages=shown)
@@ -299,7 +299,3 @@ class Cuts:
         return (
             n for n, where in self.faults.between(first, last) if anywhere or where is None or where in names
         )
-
-
-def _is_unknown(record: Record) -> bool:
-    return record.outcome == Outcome.UNKNOWN

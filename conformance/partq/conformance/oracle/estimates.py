@@ -162,7 +162,8 @@ def orderings_of(
     effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]], homes: Homes, cfg: Config
 ) -> Iterator[Ordering]:
     """Pairs of effects that most likely took place in this order."""
-    commits = _commits(effects)
+    done = ((n, effect) for n, effect in enumerate(effects) if effect.observed.status == Outcome.OK)
+    commits = {effect.action.txn: n for n, effect in done if effect.action.op == COMMITS}
     for pair in (
         *_by_visibility(effects, senders, shows, commits),
         *_by_settlement(effects, shows),
@@ -194,14 +195,6 @@ def _by_visibility(
 
 Commits = Mapping[str | None, int]
 """By transaction: its commit, if that succeeded."""
-
-
-def _commits(effects: Sequence[Effect]) -> Commits:
-    return {
-        effect.action.txn: n
-        for n, effect in enumerate(effects)
-        if effect.action.op == COMMITS and effect.observed.status == Outcome.OK
-    }
 
 
 def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> Iterator[Ordering]:

@@ -190,7 +190,7 @@ class _PathSearch:
                 told = self._told(number, here)
                 yield from ((0, None, here._replace(done=done, names=names)) for names in told)
                 continue
-            unknown = record.outcome == Outcome.UNKNOWN
+            unknown = record.unknown
             asking = [edge for edge in edges if self._asks(edge.action, record, dict(here.names))]
             answers = [(edge, _answers(edge, record, here.names)) for edge in asking]
             for edge, names in answers:
@@ -281,7 +281,7 @@ def _key(message: Message) -> tuple[object, ...]:
 def _answers(edge: Edge, record: Record, names: Names) -> Names | None:
     """The names known after the record, if this is what the edge answers; else None."""
     action, answer = edge.action, edge.answer
-    unknown = record.outcome == Outcome.UNKNOWN
+    unknown = record.unknown
     if answer.status != (Outcome.OK if unknown else record.outcome):
         return None
     if answer.errors and record.error is not None and record.error not in answer.errors:

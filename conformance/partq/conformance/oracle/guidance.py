@@ -66,7 +66,9 @@ class Known:
         self.effects = effects
         self.count = len(cfg.names)
         self.clues = clues_of(effects, cfg) if cfg.profile.flows else None
-        self.senders = _senders(effects)
+        self.senders = {
+            message.id: n for n, effect in enumerate(effects) for message in effect.action.messages
+        }
         self.shows = _shows(effects)
         copied = sent_again(effects)
         sought = frozenset(effect.action.session_id for effect in effects if effect.action.next)
@@ -299,11 +301,6 @@ def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
 def _apart(effects: Sequence[Effect], told: Sequence[int]) -> bool:
     """Whether each certainly came before the next."""
     return all(effects[a].ret < effects[b].call for a, b in pairwise(told))
-
-
-def _senders(effects: Sequence[Effect]) -> dict[str, int]:
-    """The effect that sends each message, or stores it later."""
-    return {message.id: n for n, effect in enumerate(effects) for message in effect.action.messages}
 
 
 def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:

@@ -14,7 +14,7 @@ from partq.conformance.history import Record
 from partq.conformance.oracle.roles import DELIVERS, REMOVES
 from partq.model.delivery.norm import DELETE
 from partq.model.messages import as_active
-from partq.model.operations import DRAINED, Outcome
+from partq.model.operations import DRAINED
 
 
 class _HiddenLock(NamedTuple):
@@ -49,7 +49,7 @@ def missed_by(records: Sequence[Record], lasting: int) -> dict[int, frozenset[st
     """What each receive of unknown outcome most likely took, by its `Record.i`: one that deletes, messages
     that vanished; one that locks, as many of the hidden locks as it may have, and those of them that are
     counted no other one has. What was there when one was called it has before what was sent later."""
-    unknown = [r for r in records if r.op in DELIVERS and r.outcome == Outcome.UNKNOWN]
+    unknown = [r for r in records if r.op in DELIVERS and r.unknown]
     if not unknown:
         return {}
     hidden, vanished, found = _hidden_locks(records, lasting), _vanished(records), {}

@@ -27,7 +27,6 @@ from partq.model.messages import (
     is_dead,
     is_scheduled,
 )
-from partq.model.operations import Outcome
 
 READ: Final = frozenset({"PEEK-7", "SCH-6"})
 """The requirements whose waiver changes the names of births."""
@@ -159,7 +158,7 @@ class _Births:
     def _stored_by(self, send: Record) -> int:
         """The instant by which a message is stored, if it is, ns: in a transaction, its end."""
         end = self.ends.get(send.args["txn"], send) if "txn" in send.args else send
-        return FOREVER if end.ret is None or end.outcome == Outcome.UNKNOWN else end.ret
+        return FOREVER if end.ret is None or end.unknown else end.ret
 
     def _by_number(self, records: Sequence[Record]) -> dict[int, str]:
         """Under which number each birth is shown; that of a scheduled one, where several are. What clients

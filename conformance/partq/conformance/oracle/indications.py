@@ -34,27 +34,11 @@ class Send(NamedTuple):
     messages: tuple[Message, ...]
 
 
-def _by_session(send: Send) -> bool:
-    return any(message.session_id is not None for message in send.messages)
-
-
-def _by_partition_key(send: Send) -> bool:
-    return any(message.session_id is None for message in send.messages)
-
-
-def _in_transaction(send: Send) -> bool:
-    return send.in_txn
-
-
-def _in_outage(send: Send) -> bool:
-    return send.disturbed
-
-
 KINDS: Final[Mapping[str, Callable[[Send], bool]]] = {
-    "KEY-1": _by_session,
-    "KEY-2": _by_partition_key,
-    "ROUTE-5": _in_outage,
-    "TXN-8": _in_transaction,
+    "KEY-1": lambda send: any(message.session_id is not None for message in send.messages),
+    "KEY-2": lambda send: any(message.session_id is None for message in send.messages),
+    "ROUTE-5": lambda send: send.disturbed,
+    "TXN-8": lambda send: send.in_txn,
 }
 """By requirement: the sends that it concerns."""
 

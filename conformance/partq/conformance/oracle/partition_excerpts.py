@@ -92,15 +92,11 @@ def _excerpt(
         if not here or here & partitions:
             kept[n] = without_others(effect)
         elif n in tried:
-            kept[n] = _failed(effect)
+            # as a send of unknown outcome whose messages are never shown
+            observed = effect.observed._replace(status=Outcome.OK, messages=())
+            kept[n] = effect._replace(observed=observed, doubt=MAYBE, ret=FOREVER)
     numbers = {n: k for k, n in enumerate(kept)}
     return tuple(
         effect._replace(waiting=tuple(numbers[n] for n in effect.waiting if n in numbers))
         for effect in kept.values()
     )
-
-
-def _failed(send: Effect) -> Effect:
-    """The send, as one of unknown outcome whose messages are never shown."""
-    observed = send.observed._replace(status=Outcome.OK, messages=())
-    return send._replace(observed=observed, doubt=MAYBE, ret=FOREVER)

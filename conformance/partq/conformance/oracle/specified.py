@@ -176,7 +176,7 @@ def operation_of(
     args, family = record.args, profile(header.profile)
     entity = entity_of(header, record.entity)
     since, bits, numbers = args.get("from_seq"), family.counter_bits, numbers_named(record)
-    unknown, dead = record.outcome == Outcome.UNKNOWN, dead or is_dead_letters(record.entity)
+    unknown, dead = record.unknown, dead or is_dead_letters(record.entity)
     shown = (_shown(one, bits, family, sent) for one in record.messages)
     return Operation(
         record.i,
@@ -217,7 +217,7 @@ def _may_be_past(message: Message, record: Record, header: Header) -> bool:
     """Whether its scheduled time may have come by when it was stored."""
     if message.scheduled_at is None:
         return False
-    unknown = record.ret is None or record.outcome == Outcome.UNKNOWN
+    unknown = record.ret is None or record.unknown
     return unknown or message.scheduled_at <= (record.ret or 0) + header.skew_ns
 
 
@@ -225,7 +225,7 @@ def _unnoticed(record: Record, header: Header) -> bool:
     """Whether it is not known when, if at all, the broker noticed that a connection had ended."""
     if record.op != LINK_LOST:
         return False
-    return record.outcome != Outcome.OK or (header.clock == "wall" and record.args.get("how") == "socket")
+    return not record.ok or (header.clock == "wall" and record.args.get("how") == "socket")
 
 
 def _waited(record: Record, header: Header) -> int:

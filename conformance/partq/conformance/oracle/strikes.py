@@ -14,7 +14,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CUTS, DELIVERS
 from partq.model.configuration import FOREVER
-from partq.model.operations import UNDOES, Outcome
+from partq.model.operations import UNDOES
 
 _BEGUN: Final = frozenset(UNDOES.values())
 
@@ -83,7 +83,7 @@ class Takings:
                 sorted(
                     (record.call, n)
                     for n, record in enumerate(records)
-                    if record.op in DELIVERS and record.outcome == Outcome.UNKNOWN and record.deletes is mode
+                    if record.op in DELIVERS and record.unknown and record.deletes is mode
                 )
             )
 

@@ -212,7 +212,7 @@ def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
 
 def _effect(record: Record, header: Header, appearances: Mapping[str, Delivery]) -> Effect:
     """The record as a single effect."""
-    unknown = record.outcome == Outcome.UNKNOWN
+    unknown = record.unknown
     ret = FOREVER if record.ret is None or unknown else record.ret
     if record.op == LINK_LOST and record.error == CONNECTION_LOST and record.ret is not None:
         ret = record.ret + header.lateness  # its client knew

@@ -22,7 +22,7 @@ from partq.conformance.facts.outages import Outages
 from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.messages import conflicting
-from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.operations import UNAVAILABLE
 from partq.model.profiles import requirements_of
 
 MISDELIVERY: Final = ("REB-2", "REB-5", "REB-7", "REB-13")
@@ -138,5 +138,5 @@ def _by_fault(facts: Facts, sent: Sent) -> str | None:
 
 def possibly_taken(facts: Facts) -> int:
     """How many messages receives of unknown outcome may have deleted, unseen, also after they returned."""
-    unknown = (one for one in facts.receives if one.outcome == Outcome.UNKNOWN and one.deletes)
+    unknown = (one for one in facts.receives if one.unknown and one.deletes)
     return sum(record.args["max"] for record in unknown)

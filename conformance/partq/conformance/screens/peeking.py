@@ -20,7 +20,6 @@ from partq.conformance.facts.records import out_of_order, returned, span
 from partq.conformance.history import Record
 from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.operations import Outcome
 
 LOOKED_AT: Final = 64
 """The limit of messages passed over by an answer that are checked: the youngest ones."""
@@ -127,9 +126,9 @@ class _Peeks:
         self.locks = facts.derive(Locks)
         caching, lasting = facts.profile.caching_front_ends, 2 * facts.entity.lock_duration
         self.lasting = lasting + facts.header.skew_ns if facts.profile.locks_expire else FOREVER
-        unseen = (one for one in facts.receives if caching or one.outcome == Outcome.UNKNOWN)
+        unseen = (one for one in facts.receives if caching or one.unknown)
         self.unseen = Intervals(map(span, unseen))
-        unknown = (one.call for one in facts.receives if one.outcome == Outcome.UNKNOWN and one.deletes)
+        unknown = (one.call for one in facts.receives if one.unknown and one.deletes)
         self.doubtful = min(unknown, default=FOREVER)
 
     def check_walk(self, peeks: list[Record], resets: Intervals) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from ..actions import BURY, OK, Action, Observed
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
-from ..edits import with_part
+from ..edits import log_of, with_part
 from ..hooks import Hook
 from ..locks.norm import exhausted, outlived, parting
 from ..messages import Delivery, as_dead
@@ -114,7 +114,7 @@ def buried(state: State, p: int, moved: Entry, shown: Delivery | None) -> Steps:
     entry = Entry(number, as_dead(moved.id), BACK, UNCOUNTED, state.now if state.cfg.hindsight else 0)
     if moved.life is not None:
         entry = entry._replace(at=(0, 0), life=(FOREVER, FOREVER))
-    log = tuple(sorted((*part.log, entry), key=lambda one: one.number))
+    log = log_of((*part.log, entry))
     yield OK, with_part(state, there, part._replace(next=max(part.next, number + 1), log=log))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..actions import Action
 from ..configuration import Config
 from ..departures import beyond, instead
-from ..edits import with_log, with_part
+from ..edits import log_of, with_log, with_part
 from ..locks.norm import Taken, takings
 from ..messages import Delivery
 from ..sequencing.norm import counter_of, named, shown_seq
@@ -118,12 +118,8 @@ def _moved(state: State, seen: Delivery, copied: bool = False) -> State:
         log = tuple(other for other in state.parts[q].log if other is not entry)
         state = with_part(state, q, with_log(state.parts[q], log))
         part = state.parts[p]
-    log = tuple(sorted((*part.log, entry._replace(number=number, at=None)), key=_number))
+    log = log_of((*part.log, entry._replace(number=number, at=None)))
     return with_part(state, p, part._replace(next=max(part.next, number + 1), base=base, log=log))
-
-
-def _number(entry: Entry) -> int:
-    return entry.number
 
 
 @instead(stored_at, "RCV-1", "RCV-6", "RCV-7", "RCV-12", "TXN-5", "TXN-10", broken=True)

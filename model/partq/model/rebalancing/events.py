@@ -85,7 +85,8 @@ def _tells_of_end(flows: Flows, p: int, action: Action) -> bool:
 def heard(state: State, flows: Flows, p: int, left: list[Change]) -> State:
     """The state in which these changes of the partition are still to be told of."""
     others = (event for event in flows.unseen if event[0] != p)
-    return state._replace(flows=flows._replace(unseen=tuple(sorted((*others, *left), key=_partition))))
+    by_partition = sorted((*others, *left), key=lambda event: event[0])
+    return state._replace(flows=flows._replace(unseen=tuple(by_partition)))
 
 
 def owned(state: State, p: int, pair: Owner) -> State:
@@ -93,11 +94,6 @@ def owned(state: State, p: int, pair: Owner) -> State:
     flows = state.flows
     assert flows is not None
     return state._replace(flows=flows._replace(owner=(*flows.owner[:p], pair, *flows.owner[p + 1 :])))
-
-
-def _partition(event: Change) -> int:
-    """What unseen events are sorted by: those of one partition stay in their order."""
-    return event[0]
 
 
 BROKER_OPS: Final = {"assignment": assignment}

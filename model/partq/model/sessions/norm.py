@@ -18,7 +18,7 @@ from ..clauses import clause, guard, point
 from ..configuration import FOREVER, Config
 from ..deferral.norm import unsettled
 from ..delivery import norm as delivery
-from ..edits import appeared, with_entry, with_log, with_part
+from ..edits import appeared, log_of, with_entry, with_log, with_part
 from ..faults.norm import strikes
 from ..locks.norm import ended, freed
 from ..locks.norm import struck as message_struck
@@ -349,16 +349,12 @@ def _together(state: State, alone: State, after: State, action: Action, end: tup
         before = {entry.id: entry.lock for entry in was.log}
         mine = [entry if entry.lock == before.get(entry.id) else _as_long(entry, end) for entry in part.log]
         others = [entry for entry in state.parts[p].log if not belongs(state, entry, action)]
-        whole = with_part(whole, p, with_log(part, tuple(sorted((*mine, *others), key=_number))))
+        whole = with_part(whole, p, with_log(part, log_of((*mine, *others))))
     return appeared(whole, groups, action.slack) if groups else whole
 
 
 def _as_long(entry: Entry, end: tuple[int, int]) -> Entry:
     return entry._replace(lock=entry.lock and entry.lock._replace(lo=end[0], hi=end[1]))
-
-
-def _number(entry: Entry) -> int:
-    return entry.number
 
 
 @clause("RCV-13")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ..clauses import clause
 from ..configuration import FOREVER
-from ..edits import put, with_entry, with_log, with_part, with_txn
+from ..edits import log_of, put, with_entry, with_log, with_part, with_txn
 from ..sequencing.entering import ended
 from ..sequencing.norm import burn
 from ..sequencing.pending import before, take
@@ -78,11 +78,7 @@ def _shown_still(state: State, p: int, number: int, before: Entry) -> State:
     if index is not None and part.log[index].status == DEFERRED:
         return put(state, p, index, part.log[index]._replace(group=before.group))
     faded = before._replace(status=FADING, lock=None)
-    return with_part(state, p, with_log(part, tuple(sorted((*part.log, faded), key=_number))))
-
-
-def _number(entry: Entry) -> int:
-    return entry.number
+    return with_part(state, p, with_log(part, log_of((*part.log, faded))))
 
 
 @clause("TXN-5", "SEQ-4")

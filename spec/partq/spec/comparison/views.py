@@ -43,7 +43,8 @@ def of_model(count: int) -> Callable[[Place], Form]:
                 status = STATUSES[entry.status].name
                 about = (p, entry.number, status, holder, entry.tries)
                 found[int(entry.id.removeprefix("m")) - 1] = about
-        return Form(tuple(found), frozenset(state.keys), _cursors(state), _down(state))
+        down = frozenset(p for p in range(len(state.parts)) if state.down >> p & 1)
+        return Form(tuple(found), frozenset(state.keys), _cursors(state), down)
 
     return form
 
@@ -52,10 +53,6 @@ def _cursors(state: State) -> frozenset[tuple[str, int, int]]:
     return frozenset(
         (known.proc, p, number) for known in state.clients for p, number in enumerate(known.cursor) if number
     )
-
-
-def _down(state: State) -> frozenset[int]:
-    return frozenset(p for p in range(len(state.parts)) if state.down >> p & 1)
 
 
 def of_spec(state: Function) -> Form:

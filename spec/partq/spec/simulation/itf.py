@@ -163,10 +163,6 @@ def _items(data: Any, deep: int) -> tuple[Any, ...]:
     return tuple(_value(one, deep) for one in data)
 
 
-def _set(data: Any, deep: int) -> frozenset[Any]:
-    return frozenset(_items(data, deep))
-
-
 def _map(data: Any, deep: int) -> Function | tuple[Any, ...]:
     pairs = _items(data, deep)
     if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
@@ -180,7 +176,7 @@ def _map(data: Any, deep: int) -> Function | tuple[Any, ...]:
 _MARKED: Final[Mapping[str, Callable[[Any, int], Any]]] = {
     "#bigint": _bigint,
     "#tup": _items,
-    "#set": _set,
+    "#set": lambda data, deep: frozenset(_items(data, deep)),
     "#map": _map,
 }
 

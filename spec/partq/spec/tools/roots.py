@@ -61,7 +61,7 @@ def of_steps(name: str, modules: Path = MODULES) -> bool:
 
 def constants(values: Mapping[str, str], modules: Path = MODULES) -> Iterator[str]:
     """The lines of a root that give constants their values. Raises `InvalidConfiguration`."""
-    types = _types(modules)
+    types = {one["name"]: one["type"] for one in _ANNOTATED.finditer(_text(modules))}
     for name, value in values.items():
         if name not in types:
             raise InvalidConfiguration(f"no constant {name} in the modules")
@@ -93,11 +93,6 @@ def _definition(name: str, modules: Path) -> tuple[str, str]:
     if found is None:
         raise InvalidConfiguration(f"no operator {name} in the modules")
     return found[2] or "", " " * len(found[1]) + found[3].rstrip()
-
-
-def _types(modules: Path) -> dict[str, str]:
-    """The type of each constant, as it is annotated."""
-    return {one["name"]: one["type"] for one in _ANNOTATED.finditer(_text(modules))}
 
 
 @cache

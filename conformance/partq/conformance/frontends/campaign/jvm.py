@@ -216,11 +216,7 @@ def hush() -> None:
     """Keep what Py4J logs off standard error: whatever it meets it raises, too. Some of it is logged to the
     root logger, which would print a traceback."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_not_of_py4j)
-
-
-def _not_of_py4j(record: logging.LogRecord) -> bool:
-    return Path(record.pathname).parent.name != "py4j"
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
 
 
 def errors() -> tuple[type[Exception], ...]:

@@ -123,6 +123,11 @@ def added_up(name: str, lanes: Iterable[Lane], manifests: Iterable[Manifest], su
     )
 
 
+def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
+    """Why the lane's verdicts mean little, if they do."""
+    return stalled(lane[1], _counted(_of(lane, counts), ACTIVITY))
+
+
 def _listed(store: Store, folded: Folded) -> tuple[list[Row], list[Row], list[Row]]:
     """The causes, examples of each, and undecided traces; Spark is asked for none where there is none."""
     causes, kept, undecided = [], [], []
@@ -136,11 +141,6 @@ def _listed(store: Store, folded: Folded) -> tuple[list[Row], list[Row], list[Ro
     except Exception as error:
         raise CampaignError(f"{store.folder.name} can't be read: {jvm.cause(error)}") from error
     return causes, kept, undecided
-
-
-def _stalled(lane: Lane, counts: Iterable[Row]) -> list[Besides]:
-    """Why the lane's verdicts mean little, if they do."""
-    return stalled(lane[1], _counted(_of(lane, counts), ACTIVITY))
 
 
 def _of(lane: Lane, rows: Iterable[Row]) -> Iterator[Row]:

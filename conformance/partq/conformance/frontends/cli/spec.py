@@ -60,17 +60,13 @@ def check(
         _check_by_apalache(chosen, jobs, record, format)
         return
     asked = known(only or (), {one.name: one for one in every if only or whole or not one.by_hand}, "check")
-    if write:
-        _write(asked, write)
-    else:
+    if not write:
         _check_by_tlc(asked, of_apalache, jobs, record, format)
-
-
-def _write(chosen: Sequence[manifest.Check], folder: Path) -> None:
-    with failing(folder, inside=True):
-        folder.mkdir(parents=True, exist_ok=True)
-        for one in chosen:
-            say(str(checks.written(one, folder)))
+        return
+    with failing(write, inside=True):
+        write.mkdir(parents=True, exist_ok=True)
+        for one in asked:
+            say(str(checks.written(one, write)))
 
 
 def _check_by_tlc(

@@ -71,15 +71,6 @@ def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[w
     return tuple(survey for survey in found if not scopes or survey.name in scopes)
 
 
-def _store(out: keeping.Target, profile: str, programs: Mapping[str, Program]) -> None:
-    """Write these programs, a file each."""
-    with failing(out.shown):
-        (out.place / profile).mkdir(parents=True, exist_ok=True)
-        for name, program in programs.items():
-            file = out.place / profile / f"{name.replace(' ', '-')}.json"
-            file.write_text(dumps(program) + "\n", encoding="utf-8")
-
-
 class _Scope(NamedTuple):
     """What came of one scope: ``left_out`` is what was not visited, by reason and kind."""
 
@@ -115,7 +106,12 @@ class _Result:
     def _run(self, target: Broker, tally: graph_coverage.Tally, programs: Mapping[str, Program]) -> None:
         """Run these programs, and add up what comes of them."""
         if self.folder is not None:
-            _store(self.folder, self.profile, programs)
+            folder = self.folder.place / self.profile
+            with failing(self.folder.shown):
+                folder.mkdir(parents=True, exist_ok=True)
+                for name, program in programs.items():
+                    file = folder / f"{name.replace(' ', '-')}.json"
+                    file.write_text(dumps(program) + "\n", encoding="utf-8")
         tasks = [suite.NamedProgram(name, program) for name, program in programs.items()]
         with closing(suite.runs(target, target.profile, tasks)) as ending:
             for _, done in ending:

@@ -21,7 +21,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import CONNECTION_LOST, OPS, Outcome
+from partq.model.operations import CONNECTION_LOST, OPS
 from partq.model.profiles import Entity
 from partq.model.sizes import HEADERS, least_of, most_of
 
@@ -74,7 +74,7 @@ def _kept(entity: Entity, records: Records, certain: Collection[str]) -> Iterato
     """What of these messages certainly is there."""
     received = [(one.call, shown.id) for one in records if one.op in DELIVERS for shown in one.messages]
     first = {id: call for call, id in sorted(received, reverse=True)}
-    unseen = [one.call for one in records if one.op in DELIVERS and one.outcome == Outcome.UNKNOWN]
+    unseen = [one.call for one in records if one.op in DELIVERS and one.unknown]
     lost = min(unseen, default=FOREVER)
     frees = [one.call for one in records if one.op in _FREES or one.error == CONNECTION_LOST]
     for record in records:

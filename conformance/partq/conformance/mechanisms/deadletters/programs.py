@@ -24,7 +24,8 @@ def _dead_letter(draft: Draft, client: str, *pick: int, **more: Any) -> None:
     draft.add(client, DEAD_LETTER, pick=list(pick), **reason, **more)
 
 
-def _browse_dead(draft: Draft, client: str) -> None:
+def _look(draft: Draft) -> None:
+    client = draft.client()
     place = ("start", "start", "cursor")[draft.source.below(3)]
     draft.add(client, "peek", max=(1, 8, 8)[draft.source.below(3)], entity=DEAD_LETTER, **{"from": place})
 
@@ -43,10 +44,6 @@ def _settle_dead(draft: Draft, client: str) -> None:
 def _set_aside(draft: Draft) -> None:
     first = draft.source.below(6)
     _dead_letter(draft, draft.client(), *([first] if draft.source.below(4) else [first, first + 1]))
-
-
-def _look(draft: Draft) -> None:
-    _browse_dead(draft, draft.client())
 
 
 def _take(draft: Draft) -> None:

@@ -131,10 +131,6 @@ def _numbered(records: Iterator[Record], again: dict[str, _Sends]) -> Iterator[R
         yield record if len(kept) == len(record.messages) else structs.replace(record, messages=kept)
 
 
-def _without_id(record: Record) -> bool:
-    return any(message.without_id for message in record.sent)
-
-
 def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] | None:
     """The first message that was sent without an ID and is shown with none, with another one than before, or
     with that of another one of its key."""
@@ -163,7 +159,7 @@ def _stored(send: Record, seen: int) -> int:
 
 
 USE: Final = Use(
-    uses=_without_id,
+    uses=lambda record: any(message.without_id for message in record.sent),
     rule="DUP-1",
     what="duplicates",
     spreads=frozenset({"KEY-6"}),  # a message is dropped for any other one that was sent without an ID

@@ -75,7 +75,7 @@ def _told_apart(entity: Entity, records: Records, skew: int) -> Records:
 
 def _in_vain(record: Record) -> bool:
     """Whether a queue that forwards was asked for messages, and gave none. No source says how it answers."""
-    answered = record.outcome != Outcome.UNKNOWN and not record.messages
+    answered = not record.unknown and not record.messages
     return record.op in SHOWS - NUMBERS.keys() and answered and not is_destination(record.entity)
 
 

@@ -16,7 +16,6 @@ from partq.conformance.history import Record
 from partq.conformance.mechanisms.management.rest import GETS, compared
 from partq.conformance.oracle.roles import CANCELS
 from partq.conformance.screens.protocol import Report
-from partq.model.operations import Outcome
 
 _RULE: Final = "MGT-1"
 
@@ -47,7 +46,7 @@ def _too_low(facts: Facts, report: Report, get: Record, sent: Sequence[Sent]) ->
 def _waits(facts: Facts, one: Sent, get: Record) -> bool | None:
     """Whether the message certainly waits for its time at the get, or (False) is active; None: neither."""
     message, entity = one.message, facts.entity
-    if message.ttl is not None or one.record.outcome != Outcome.OK:
+    if message.ttl is not None or not one.record.ok:
         return None
     if message.scheduled_at is not None:
         return True if message.scheduled_at - facts.header.skew_ns > returned(get) else None

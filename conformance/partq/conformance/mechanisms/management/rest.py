@@ -15,7 +15,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.roles import COMMITS
-from partq.model.operations import CLOCK, OPS, Outcome
+from partq.model.operations import CLOCK, OPS
 from partq.model.profiles import SECOND, Entity, profile
 
 Records = tuple[Record, ...]
@@ -74,7 +74,7 @@ def _unsure(get: Record, others: Sequence[Record], skew: int, lasting: int) -> f
     """The counts that nothing can be held against, whatever was cancelled. A front end may keep messages
     locked that it fetched for an earlier receive (RCV-5)."""
     before = [one for one in others if one.call <= returned(get)]
-    if any(one.outcome == Outcome.UNKNOWN or returned(one) + skew + _REST > get.call for one in before):
+    if any(one.unknown or returned(one) + skew + _REST > get.call for one in before):
         return frozenset(COUNTS)
     received = [returned(one) for one in before if OPS[one.op].delivers]
     if received and max(received) + skew + lasting + _REST > get.call:

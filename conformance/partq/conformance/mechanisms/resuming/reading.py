@@ -13,7 +13,7 @@ from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import BINDS, KILLS, RESUMES, UNBINDS
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import LINK_LOST, OPS, Outcome
+from partq.model.operations import LINK_LOST, OPS
 from partq.model.profiles import Entity
 
 
@@ -65,7 +65,7 @@ def _in_time(facts: Facts) -> int:
         flow = record.args.get("flow", "")
         if record.op == LINK_LOST:
             lost[flow] = record.call
-        elif record.op == RESUMES and record.outcome != Outcome.UNKNOWN and flow in had:
+        elif record.op == RESUMES and not record.unknown and flow in had:
             count += flow in lost and returned(record) < lost[flow] + facts.entity.rebalance_delay
     return count
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.workload.operations.flows import FLOWS
-from partq.conformance.workload.operations.record import Args, Holdings, Operation
-
-
-def _resolve(held: Holdings, args: Args) -> Args | None:
-    return {"flow": held.last_flow} if held.last_flow and not held.flows else None
-
+from partq.conformance.workload.operations.record import Operation
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "rebind": Operation({}, _resolve, FLOWS["bind"].learn, idle="it had a flow, or never had one")
+    "rebind": Operation(
+        {},
+        lambda held, args: {"flow": held.last_flow} if held.last_flow and not held.flows else None,
+        FLOWS["bind"].learn,
+        idle="it had a flow, or never had one",
+    )
 }

@@ -7,7 +7,6 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.screens.protocol import Exercise, where
-from partq.model.operations import Outcome
 
 
 @where(lambda facts: facts.profile.flows)
@@ -18,7 +17,7 @@ def _crowded(facts: Facts) -> int:
     for sent in facts.sends:
         keys.add(sent.key)
         crowded = sent.key is not None and len(keys) > facts.entity.partitions + 1
-        count += crowded and sent.record.outcome != Outcome.UNKNOWN
+        count += crowded and not sent.record.unknown
     return count
 
 

@@ -21,10 +21,6 @@ _SOON: Final = 2 * SECOND
 _DELAYS: Final = (_SOON, _SOON, _SOON, 10 * SECOND, 40 * SECOND, SECOND // 1_000, 0)
 
 
-def _delay(draft: Draft) -> int:
-    return _DELAYS[draft.source.below(len(_DELAYS))]
-
-
 def _schedule(draft: Draft, client: str, delay: int, txn: bool = False) -> None:
     """One message or a few, by the operation, or by a send that says when."""
     key = draft.key() if txn else draft.some_key()
@@ -93,7 +89,7 @@ def _together(draft: Draft) -> None:
 
 
 PHRASES: Final[Phrases] = {
-    "later": lambda draft: _schedule(draft, draft.client(), _delay(draft)),
+    "later": lambda draft: _schedule(draft, draft.client(), _DELAYS[draft.source.below(len(_DELAYS))]),
     "cancel": _cancel,
     "reconsidered": _reconsidered,
     "race": _race,

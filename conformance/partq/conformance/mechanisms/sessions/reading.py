@@ -9,7 +9,6 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.history import Record
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, where
-from partq.model.operations import Outcome
 from partq.model.profiles import Entity
 
 _ACCEPTS: Final = "accept_session"
@@ -69,7 +68,7 @@ def _given_back(facts: Facts) -> int:
     ends = 0
     for record in facts.records:
         session = record.args.get("session_id", "")
-        if record.outcome != Outcome.OK or not session:
+        if not record.ok or not session:
             continue
         if record.op in (_ACCEPTS, _CLOSES):
             ends += held.pop(session, 0) > 0

@@ -24,10 +24,6 @@ def _which(held: Holdings, args: Args) -> str | None:
     return pool[args["session"] % len(pool)] if pool and "session" in args else None
 
 
-def _accept(held: Holdings, args: Args) -> Args:
-    return args if "session_id" in args else {**args, "next": True}
-
-
 def _accepted(held: Holdings, told: Told) -> None:
     session = told.args.get("session_id")
     if told.outcome == Outcome.OK and session is not None:
@@ -82,17 +78,9 @@ def _received(held: Holdings, told: Told) -> None:
     _renewed(held, told)
 
 
-def _receive_retraced(held: Holdings, args: Args) -> Args:
-    return {**some_of(args, "max", "mode", "timeout"), **_retraced(held, args)}
-
-
 def _with_state(held: Holdings, args: Args) -> Args | None:
     found = _in_session(held, args)
     return None if found is None else {**found, "state": args["state"]}
-
-
-def _with_state_retraced(held: Holdings, args: Args) -> Args:
-    return {**_retraced(held, args), "state": args["state"]}
 
 
 _OF_ONE: Final = Operation(
@@ -106,7 +94,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             "timeout": Arg(Kind.NS, meaning="ns to wait"),
             **OUTLET,
         },
-        _accept,
+        lambda held, args: args if "session_id" in args else {**args, "next": True},
         _accepted,
         retraced=_accept_retraced,
         waits=True,
@@ -119,7 +107,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         resolve=_receive,
         learn=_received,
-        retraced=_receive_retraced,
+        retraced=lambda held, args: {**some_of(args, "max", "mode", "timeout"), **_retraced(held, args)},
         waits=True,
     ),
     "renew_session": _OF_ONE._replace(learn=_renewed),
@@ -133,6 +121,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         },
         resolve=_with_state,
         learn=_renewed,
-        retraced=_with_state_retraced,
+        retraced=lambda held, args: {**_retraced(held, args), "state": args["state"]},
     ),
 }

@@ -80,7 +80,7 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
     used = tuple(replace(one, id=f"number of {one.id}", scheduled_at=None) for one in later)
     yield in_vain(record, used)
     for one in later:
-        maybe = record.outcome == Outcome.UNKNOWN or one.id in cancelled
+        maybe = record.unknown or one.id in cancelled
         due = one.scheduled_at or 0
         yield structs.replace(
             record,

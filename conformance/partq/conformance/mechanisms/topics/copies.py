@@ -20,7 +20,6 @@ from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.uses import Records
 from partq.model.messages import Delivery, Made, Message, as_made, is_made, is_shown_as
-from partq.model.operations import Outcome
 from partq.model.profiles import DEFAULT_RULE
 from partq.model.topics.changes import Unsettled, parsed
 from partq.model.topics.norm import matches
@@ -124,7 +123,7 @@ class _Copies:
 
 def _may_count(change: Record, send: Record) -> bool:
     """Whether the change may be there when the message is copied."""
-    return send.outcome == Outcome.UNKNOWN or "txn" in send.args or change.call <= returned(send)
+    return send.unknown or "txn" in send.args or change.call <= returned(send)
 
 
 def _number(record: Record, shown: Delivery) -> _Number:

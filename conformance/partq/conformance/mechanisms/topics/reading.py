@@ -21,7 +21,7 @@ from partq.conformance.oracle.roles import CANCELS, DELIVERS, DOWN, SCHEDULES
 from partq.conformance.oracle.uses import Records, Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.filters import SQL, parsed
-from partq.model.operations import OPS, TOPICS, Outcome
+from partq.model.operations import OPS, TOPICS
 from partq.model.profiles import Destination, Entity, requirements_of, rule_problem
 from partq.model.topics import changes
 
@@ -145,7 +145,7 @@ def _changes(facts: Facts, in_txn: bool) -> int:
     if not facts.entity.subscriptions or not whole_of(facts.name):
         return 0
     found = (record for record in facts.records if "rule" in record.args)
-    return sum(("txn" in one.args) is in_txn and one.outcome != Outcome.UNKNOWN for one in found)
+    return sum(("txn" in one.args) is in_txn and not one.unknown for one in found)
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {

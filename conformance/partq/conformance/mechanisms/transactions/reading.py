@@ -17,7 +17,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import ENDS, LOOKS
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
-from partq.model.operations import OPS, Outcome
+from partq.model.operations import OPS
 from partq.model.profiles import LIMITS, Entity, Profile, requirements_of
 
 Records = tuple[Record, ...]
@@ -54,7 +54,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
 def _idle(record: Record, mine: Sequence[Record], struck: int) -> int:
     """For how long nothing had been asked for in the transaction of these records; 0: not known."""
     before = [one for one in mine if one.call <= record.call and one is not record]
-    ends = (FOREVER if one.outcome == Outcome.UNKNOWN else returned(one) for one in before)
+    ends = (FOREVER if one.unknown else returned(one) for one in before)
     last = max(ends, default=FOREVER)
     return 0 if struck >= last else max(0, record.call - last)
 

@@ -16,7 +16,7 @@ from partq.conformance.facts.locks import Locks
 from partq.conformance.screens.attribution import rejected_by
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import Delivery, Message
-from partq.model.operations import UNAVAILABLE, Outcome
+from partq.model.operations import UNAVAILABLE
 from partq.model.profiles import Profile
 
 _NEVER_STORED: Final = frozenset({"KEY-3", "KEY-7", "TXN-1"})
@@ -57,7 +57,7 @@ def check_content(facts: Facts, report: Report) -> None:
             _judge_unshown(report, unshown, [seen for id in lives.by_id for seen in appearances.get(id, ())])
     report.count("RCV-1", shown)
     for life in lives.by_id.values():
-        if life.record.outcome != Outcome.OK and life.seen:
+        if not life.record.ok and life.seen:
             _check_rejected(facts, report, life.sent, (life.deliveries or life.peeks)[0])
 
 

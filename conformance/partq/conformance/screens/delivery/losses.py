@@ -16,7 +16,7 @@ from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, homes, possibly_taken
 from partq.conformance.screens.protocol import Report
-from partq.model.operations import SETTLEMENTS, Outcome
+from partq.model.operations import SETTLEMENTS
 
 _TAKING: Final = SETTLEMENTS - {"abandon"}
 
@@ -54,7 +54,7 @@ class Losses:
             return False
         if record.refused or self._of_open_txn(record):
             return False
-        if not life.seen and (record.outcome != Outcome.OK or self._may_be_dropped(life)):
+        if not life.seen and (not record.ok or self._may_be_dropped(life)):
             return False
         home = self.facts.derive(homes).get(life.sent.key or "")
         partition = (life.deliveries or life.peeks)[0].partition if life.seen else home
@@ -125,7 +125,7 @@ class Losses:
         """Whether some of a batch may be stored and the rest not: it is keyless, so that its parts go to
         partitions each by itself (ROUTE-9), and of unknown outcome."""
         keyless = self.facts.keys_of(record.sent) <= {None}
-        return keyless and self.facts.profile.partitioned and record.outcome == Outcome.UNKNOWN
+        return keyless and self.facts.profile.partitioned and record.unknown
 
     def _judge_txn(self, txn: Txn) -> None:
         sends = tuple(record for record in txn.sends if record.ok)
@@ -188,7 +188,7 @@ def _refused(life: Lifetime) -> bool:
     """Whether a settlement of the message was refused as by a lost lock, or is of unknown outcome, and may
     have removed it all the same (RCV-8)."""
     return any(
-        (settlement.outcome == Outcome.UNKNOWN and settlement.op in _TAKING)
+        (settlement.unknown and settlement.op in _TAKING)
         or (settlement.refused and settlement.error == "lock_lost")
         for seen in life.deliveries
         for settlement in seen.settlements

@@ -16,7 +16,6 @@ from partq.conformance.facts.locks import Locks, UnseenLocks
 from partq.conformance.facts.records import REMOVALS, returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report
-from partq.model.operations import Outcome
 
 
 class Redelivery:
@@ -208,7 +207,7 @@ class Redelivery:
             return 0
         after = bisect_left(self.calls, receive.ret)
         following = self.facts.receives[after] if after < len(self.calls) else None
-        if following is None or following.ret is None or following.outcome != Outcome.OK:
+        if following is None or following.ret is None or not following.ok:
             return 0
         ret, waited = following.ret, {shown.id for shown in following.messages}
         given = (self.facts.locks[one.lock] for one in receive.messages if one.lock is not None)

@@ -25,7 +25,6 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.delivery.order import First, find_inversions
 from partq.conformance.screens.protocol import Report, Screen
-from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
 
 LOOKED_AT: Final = 64
@@ -54,7 +53,7 @@ class _Back(NamedTuple):
 def check(facts: Facts) -> Report:
     """Check the rules that apply."""
     report = Report()
-    unseen = min((r.call for r in facts.receives if r.outcome == Outcome.UNKNOWN), default=FOREVER)
+    unseen = min((r.call for r in facts.receives if r.unknown), default=FOREVER)
     if facts.profile.order is not OrderDomain.NONE:
         _check_domains(facts, report, unseen)
     if facts.profile.flows or applies(facts, "REB-3"):
@@ -232,7 +231,7 @@ def _of_one_partition(facts: Facts, group: list[First]) -> list[list[First]]:
 def _left(first: First, unbound: dict[str, int], until: int) -> Iterator[_Back]:
     """When the message was back, as a flow that had it unsettled was unbound."""
     seens = first.life.deliveries
-    if first.life.record.outcome != Outcome.OK or _moved(seens):
+    if not first.life.record.ok or _moved(seens):
         return
     for seen in seens:
         gone = unbound.get(seen.record.args.get("flow", ""), FOREVER)

@@ -20,7 +20,6 @@ from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.affinity import judge_balance
-from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
@@ -49,7 +48,7 @@ def _check_hidden(facts: Facts, report: Report) -> None:
                 why = f"{delivery.id!r} was delivered with partition {delivery.partition}"
                 report.find("REB-15", "shows partition", (record,), why)
     for record in facts.flows:
-        if record.op == "bind" and "partition" in record.args and record.outcome != Outcome.UNKNOWN:
+        if record.op == "bind" and "partition" in record.args and not record.unknown:
             report.count("REB-15")
             if record.ok:
                 why = f"the bind of flow {record.args['flow']} asked for a partition and was accepted"

@@ -27,7 +27,6 @@ from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
 from partq.model.messages import Delivery
-from partq.model.operations import Outcome
 
 
 def check(facts: Facts) -> Report:
@@ -166,7 +165,7 @@ class _Handoffs:
             flow = seen.record.args.get("flow", "")
             locked.setdefault(flow, []).append(_Unsettled(seen.call, self._settled(seen)[1], seen))
         for record in self.facts.receives:
-            if record.outcome == Outcome.UNKNOWN:
+            if record.unknown:
                 unseen = Observation(_UNSEEN, record, record.call, FOREVER)
                 entry = _Unsettled(record.call, FOREVER, unseen)
                 locked.setdefault(record.args.get("flow", ""), []).append(entry)
