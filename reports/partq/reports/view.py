@@ -341,7 +341,11 @@ def _row(
     return RowView(
         requirement,
         tuple(sources()[code] for code in requirement.sources),
-        tuple(_grounds(requirement.id, profiles)),
+        tuple(
+            (name, family.pages[ground.page], ground)
+            for name in profiles
+            if (family := known(name)) and (ground := grounds_of(name).get(requirement.id))
+        ),
         cells,
         tuple(dict.fromkeys(cell.sign.css for cell in cells)),
         _found(found),
@@ -349,13 +353,6 @@ def _row(
         tuple(_spoken(spoken)),
         spoken.formula,
     )
-
-
-def _grounds(id: str, profiles: Iterable[str]) -> Iterator[tuple[str, str, Ground]]:
-    for name in profiles:
-        family = known(name)
-        if family and (ground := grounds_of(name).get(id)):
-            yield name, family.pages[ground.page], ground
 
 
 def _spoken(spoken: Opinions) -> Iterator[str]:
@@ -382,9 +379,8 @@ def _cell(name: str, verdict: Verdict | None) -> CellView:
     if verdict is None:
         return CellView(name, SIGNS[Status.NOT_IMPLEMENTED], "", "not in this report's data")
     times = f"{count(verdict.exercised)}×" if verdict.exercised else ""
-    return CellView(
-        name, sign_of(verdict), times, ": ".join(filter(None, (verdict.openness, verdict.reason)))
-    )
+    reason = ": ".join(filter(None, (verdict.openness, verdict.reason)))
+    return CellView(name, sign_of(verdict), times, reason)
 
 
 def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, list[FindingView]]:

@@ -44,7 +44,7 @@ WITHHELD: Final = frozenset(
 """With one of these waived a message may be stored at another time than that of its send
 (`routing.deviations.store_withheld`)."""
 
-OUTAGES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
+_OUTAGE_RULES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
 """Those of them that concern partitions that are down."""
 
 READ: Final = WITHHELD | UNNAMED | {"ROUTE-1", "SCH-1", "SCH-2"}
@@ -153,7 +153,7 @@ def _may_be_withheld(effect: Effect, waived: frozenset[str], outage: int) -> boo
     if effect.observed.status == Outcome.ERROR or effect.action.txn is not None:
         return True
     conflict = "KEY-3" in waived and any(map(conflicting, effect.action.messages))
-    return conflict or (effect.ret >= outage and not waived.isdisjoint(OUTAGES))
+    return conflict or (effect.ret >= outage and not waived.isdisjoint(_OUTAGE_RULES))
 
 
 def changed_by(records: Sequence[Record]) -> frozenset[str]:

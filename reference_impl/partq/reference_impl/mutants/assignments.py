@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 
 from ..flows import Assignments
 from ..handoffs import PAUSED, READY, UNASSIGNED, UNBOUND, Flow, Seat
 from ..settings import SECOND
-from .families import LeavesOut, Lopsided, Parting, changed, kept, noted
+from .families import LeavesOut, Parting, changed, kept, noted
 from .forms import Frame, amid, answering, before, then
 from .registry import defect
 
@@ -242,6 +243,29 @@ class SecondOrphansForgotten(Assignments):
         super().reset()
         for seat in self.seats:
             seat.handoff_ends = 0
+
+
+class Lopsided(Assignments):
+    """Of several flows the first keeps as much as it can, if `tilts` says so."""
+
+    def tilts(self) -> bool:
+        """Whether it does, in this rebalance."""
+        return True
+
+    def deal(self) -> dict[Seat, Flow]:
+        flows, tilts = self.active(), self.tilts()
+        dealt = super().deal()
+        if not tilts or len(flows) < 2 or len(self.seats) < 4:
+            return dealt
+        target = {seat: dealt.get(seat, seat.future or flows[0]) for seat in self.seats}
+        counts = Counter(dict.fromkeys(flows, 0))
+        counts.update(target.values())
+        poorest = min(flows, key=lambda flow: counts[flow])
+        if counts[poorest] < 2:
+            return dealt
+        taken = [seat for seat, flow in target.items() if flow is poorest][1:]
+        richest = max(flows, key=lambda flow: counts[flow])
+        return {**dealt, **dict.fromkeys(taken, richest if richest is not poorest else flows[-1])}
 
 
 @defect("REB-12", "tilts", profile="solace")

@@ -382,26 +382,3 @@ class LeavesOut(Assignments):
     def active(self) -> list[Flow]:
         flows = super().active()
         return [flow for flow in flows if flow not in self.left_out] or flows
-
-
-class Lopsided(Assignments):
-    """Of several flows the first keeps as much as it can, if `tilts` says so."""
-
-    def tilts(self) -> bool:
-        """Whether it does, in this rebalance."""
-        return True
-
-    def deal(self) -> dict[Seat, Flow]:
-        flows, tilts = self.active(), self.tilts()
-        dealt = super().deal()
-        if not tilts or len(flows) < 2 or len(self.seats) < 4:
-            return dealt
-        target = {seat: dealt.get(seat, seat.future or flows[0]) for seat in self.seats}
-        counts = Counter(dict.fromkeys(flows, 0))
-        counts.update(target.values())
-        poorest = min(flows, key=lambda flow: counts[flow])
-        if counts[poorest] < 2:
-            return dealt
-        taken = [seat for seat, flow in target.items() if flow is poorest][1:]
-        richest = max(flows, key=lambda flow: counts[flow])
-        return {**dealt, **dict.fromkeys(taken, richest if richest is not poorest else flows[-1])}

@@ -7,8 +7,9 @@ What is reported comes as plain data, for an item may have been run in a worker 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final
 
 from partq.conformance.evaluation.finding_text import finding_text
@@ -77,6 +78,18 @@ class Ended:
         run = self.result.evidence_of(verdict.candidates)
         several = (one for one in run.findings if one.candidates == verdict.candidates) if run else ()
         return run, next(iter(several), None)
+
+
+def teller(reporter: Any, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
+    """Say what is run; with ``-v`` each run as it ends, too. A worker of xdist has no reporter."""
+    if reporter is None or reporter.verbosity < 0:
+        return lambda run: None
+    reporter.ensure_newline()
+    reporter.write_line(f"partq: {profile_name}: cases: {cases}, seeded programs: {programs}")
+    total, ended = cases + programs, count(1)
+    if reporter.verbosity < 1:
+        return lambda run: None
+    return lambda run: reporter.write_line(f"partq: {run.name} ({next(ended)} of {total})")
 
 
 def heading(requirement: str, verdict: Verdict) -> str:

@@ -20,7 +20,7 @@ of ``partq run``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -49,6 +49,7 @@ from partq.conformance.frontends.pytest_plugin.shown import (
     failure,
     heading,
     said,
+    teller,
 )
 from partq.conformance.frontends.settings import settings_near
 from partq.conformance.history.codec_profiles import named_profile
@@ -65,7 +66,6 @@ from partq.conformance.verdict import (
     not_applicable,
     share_of,
 )
-from partq.conformance.workload.cases.case import Case
 from partq.conformance.workload.cases.table import ALL_CASES
 from partq.model.errors import UserError
 from partq.model.profiles import PROFILES
@@ -138,9 +138,8 @@ class SuitePlugin:
         """What the runs of the item's profile came to, done once in this process. Raises `UserError`."""
         name = item.profile_name
         if name not in self.ended:
-            selected = self.selected(item)
             try:
-                self.ended[name] = self._run(name, selected)
+                self.ended[name] = self._run(name, self.selected(item))
             except UserError as error:
                 self.ended[name] = error
         ended = self.ended[name]
@@ -153,18 +152,14 @@ class SuitePlugin:
         ours = (other for other in item.session.items if isinstance(other, RuleItem))
         return {other.requirement for other in ours if other.profile_name == item.profile_name}
 
-    def _needed(self, profile_name: str, selected: set[str], cases: Sequence[Case]) -> list[Case]:
-        """Those of the cases that name one of these rules, or violated one when they were last run."""
-        before = self._remembered().get(profile_name, {})
-        again = {case for requirement in selected for case in before.get(requirement, ())}
-        return [case for case in cases if case.name in again or not selected.isdisjoint(case.requirements)]
-
     def _run(self, profile_name: str, selected: set[str]) -> Ended:
         assert self.broker is not None
         broker = self.opened(profile_name)
         programs = default_programs(broker) if self.programs is None else self.programs
         every = cases_for(broker, profile_name, ALL_CASES.values())
-        cases = self._needed(profile_name, selected, every)
+        before = self._remembered().get(profile_name, {})
+        again = {case for requirement in selected for case in before.get(requirement, ())}
+        cases = [one for one in every if one.name in again or not selected.isdisjoint(one.requirements)]
         by_run: dict[str, dict[str, Verdict]] = {}
 
         def note(run: Run) -> None:
@@ -172,7 +167,8 @@ class SuitePlugin:
                 if verdict.status in TESTED:
                     by_run.setdefault(requirement, {})[run.name] = verdict
 
-        tell = self._teller(profile_name, len(cases), programs)
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        tell = teller(reporter, profile_name, len(cases), programs)
         ways = Ways(partial(open_broker, self.broker), self.config.getoption("partq_jobs") or JOBS)
         result = run_suite(
             broker, profile_name, cases, programs, self.seed, note, ways=ways, on_end=tell, share=self.share
@@ -181,22 +177,13 @@ class SuitePlugin:
         known = match_known({profile_name: result.verdicts}, self.baseline, whole)
         return Ended(directed, whole, by_run, result, known)
 
-    def _teller(self, profile_name: str, cases: int, programs: int) -> Callable[[Run], None]:
-        """Say what is run; with ``-v`` each run as it ends, too. A worker of xdist has nobody to tell."""
-        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is None or reporter.verbosity < 0:
-            return lambda run: None
-        reporter.ensure_newline()
-        reporter.write_line(f"partq: {profile_name}: cases: {cases}, seeded programs: {programs}")
-        total, ended = cases + programs, iter(range(1, cases + programs + 1))
-        if reporter.verbosity < 1:
-            return lambda run: None
-        return lambda run: reporter.write_line(f"partq: {run.name} ({next(ended)} of {total})")
-
     def keep(self, ended: Ended, verdict: Verdict) -> StoredFile | None:
         """Store what shows the violation; None where there is no folder for it."""
         run, finding = ended.evidence(verdict)
-        out = self.out or self._in_cache()
+        out = self.out
+        if out is None and self.cache is not None:
+            place, here = Path(self.cache.mkdir("partq")), self.config.invocation_params.dir
+            out = Target(place.relative_to(here) if place.is_relative_to(here) else place, place)
         if out is None or self.broker is None or run is None:
             return None
         profile_name = run.program.profile
@@ -205,24 +192,10 @@ class SuitePlugin:
             return keep_example(out, profile_name, self.broker, target, run, finding, SECONDS, set())
         return keep_program(out, profile_name, self.broker, target, run, verdict.candidates)
 
-    def _in_cache(self) -> Target | None:
-        """A folder in pytest's cache, if it has one."""
-        if self.cache is None:
-            return None
-        place, here = Path(self.cache.mkdir("partq")), self.config.invocation_params.dir
-        return Target(place.relative_to(here) if place.is_relative_to(here) else place, place)
-
     def _remembered(self) -> dict[str, dict[str, list[str]]]:
         """Profile -> rule -> the runs that violated it when they were last run, as far as pytest's cache
         knows."""
         return {} if self.cache is None else self.cache.get(VIOLATED, {})
-
-    def _remember(self) -> None:
-        if self.cache is not None:
-            known, new = self._remembered(), self.reported.where
-            self.cache.set(
-                VIOLATED, {**known, **{name: {**known.get(name, {}), **new[name]} for name in new}}
-            )
 
     # What pytest finds in our folder: this file alone, and no package to be imported by its path.
 
@@ -294,7 +267,9 @@ class SuitePlugin:
         """Keep what was found, and end as ``partq run`` does."""
         if hasattr(session.config, "workerinput") or not self.reported.verdicts:
             return
-        self._remember()
+        if self.cache is not None:
+            known, new = self._remembered(), self.reported.where
+            self.cache.set(VIOLATED, known | {name: {**known.get(name, {}), **new[name]} for name in new})
         if self.out is not None and self.broker is not None:
             self.out.place.mkdir(parents=True, exist_ok=True)
             document = self.reported.document(public_name(self.broker))
@@ -372,12 +347,7 @@ class RuleItem(pytest.Item):
             raise
         verdict, where = ended.result.verdicts[self.requirement], ended.violating(self.requirement)
         self.said = said(self.profile_name, self.requirement, verdict, where, ended)
-        self._note(ended, verdict, where)
-        self._conclude(ended, verdict)
-
-    def _note(self, ended: Ended, verdict: Verdict, where: list[str]) -> None:
-        """Take down the verdict as properties, for JUnit."""
-        properties = {
+        properties = {  # for JUnit
             "requirement": self.requirement,
             "profile": self.profile_name,
             "status": verdict.status.value,
@@ -387,6 +357,7 @@ class RuleItem(pytest.Item):
             "ambiguous": verdict.ambiguity,
         }
         self.user_properties.extend((name, value) for name, value in properties.items() if value)
+        self._conclude(ended, verdict)
 
     def _conclude(self, ended: Ended, verdict: Verdict) -> None:
         """Pass, fail, xfail or skip. What is known counts for nothing but an xfail."""
