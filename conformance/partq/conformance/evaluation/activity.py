@@ -13,7 +13,6 @@ from typing import Final
 
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.intervals import NEVER, Intervals
-from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
 from partq.model.conditions import STRIKES
@@ -109,7 +108,7 @@ def _receives(history: History, quiet: Sequence[Record], counts: Counter[str]) -
         return
     waiting, held = _waiting(history), _held(history)
     for record in receives:
-        called, ended = record.call, returned(record)
+        called, ended = record.call, record.end
         if not record.messages and waiting.get(record.entity, NEVER).reach(called) > ended:
             if held.get(record.entity, NEVER).reach(ended) <= called:
                 counts[key(Count.CALLED, RECEIVE)] += 1
@@ -133,14 +132,14 @@ def _waiting(history: History) -> Mapping[str, Intervals]:
                 if message.scheduled_at is None and message.ttl is None:
                     until = given.get((record.entity, message.id), FOREVER)
                     until = min(until, lost.get(record.entity, FOREVER))
-                    found[record.entity].append((returned(record), until))
+                    found[record.entity].append((record.end, until))
     return {entity: Intervals(spans) for entity, spans in found.items()}
 
 
 def _held(history: History) -> Mapping[str, Intervals]:
     """By entity, when a client may have held a message: from its receive until its lock was settled."""
     settled = {
-        lock: returned(record)
+        lock: record.end
         for record in reversed(history.records)
         if record.op in SETTLEMENTS and record.ok
         for lock in record.args["locks"]

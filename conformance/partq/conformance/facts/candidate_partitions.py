@@ -16,7 +16,6 @@ from typing import Final
 from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
-from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 
 ANYWHERE: Final = -1
@@ -62,7 +61,7 @@ class Paths:
     def held(self, record: Record) -> int:
         """The partitions that the receiving flow may have had during the receive, ready or paused."""
         held = self.timeline.partitions(record.args.get("flow", ""), "ready", "paused")
-        return held.over(*span(record))
+        return held.over(*record.span)
 
     def ready(self, record: Record) -> int:
         """The partitions that may have delivered to the receiving flow during the receive. Near the history's
@@ -70,7 +69,7 @@ class Paths:
         skew = self.facts.header.skew_ns
         if skew and (record.ret is None or record.ret > self.timeline.horizon - skew):
             return self.timeline.everything or ANYWHERE
-        return self.timeline.partitions(record.args.get("flow", ""), "ready").over(*span(record))
+        return self.timeline.partitions(record.args.get("flow", ""), "ready").over(*record.span)
 
     def _follow(self, record: Record) -> None:
         mask = self.ready(record)
@@ -139,7 +138,7 @@ class Paths:
     def _last_move(self, receive: Record) -> int:
         """The last assignment event before the receive returned."""
         events = self.facts.assignment_events
-        at = bisect_right(events, returned(receive), key=CALL)
+        at = bisect_right(events, receive.end, key=CALL)
         return events[at - 1].call if at else 0
 
     def _passed_by(self, modest: dict[str, list[Record]], since: int, taken: Record) -> bool:

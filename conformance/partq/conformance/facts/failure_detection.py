@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 
 
@@ -11,7 +10,7 @@ def noticed_by(facts: Facts, flow: str, loss: Record) -> int:
     """The instant by which the broker certainly had noticed that the flow was lost. As a rule that is when
     the loss returns; where a live client's socket just ended, it is the first event that says so (`FOREVER`:
     none does)."""
-    ret = returned(loss)
+    ret = loss.end
     if facts.header.clock != "wall" or loss.args.get("how") != "socket" or not loss.ok:
         return ret
     held: set[int] = set()

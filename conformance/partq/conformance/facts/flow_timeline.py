@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.failure_detection import noticed_by
 from partq.conformance.facts.index import CALL, FOREVER, Facts
 from partq.conformance.facts.intervals import Bitsets
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 
 GRACE: Final = 1_000_000
@@ -42,7 +41,7 @@ class FlowSession:
     def __init__(self, bind: Record) -> None:
         self.flow: str = bind.args.get("flow", "")
         self.bind = bind
-        self.certain_start = returned(bind) if bind.ok else FOREVER
+        self.certain_start = bind.end if bind.ok else FOREVER
         self.end: Record | None = None
         self.possible_end = FOREVER
         self.certain_end = FOREVER
@@ -65,7 +64,7 @@ class FlowSession:
             if self.possible_end <= self.certain_start:
                 self.certain_start = FOREVER
         if certain:
-            self.certain_end = min(self.certain_end, returned(record) if noticed is None else noticed)
+            self.certain_end = min(self.certain_end, record.end if noticed is None else noticed)
 
 
 class Assignment:
@@ -210,7 +209,7 @@ class FlowTimeline:
         """Find the standbys. Binds that overlap may have come in any order."""
         open_sessions: list[FlowSession] = []
         for n, session in enumerate(self.sessions):
-            begin, end = session.bind.call, returned(session.bind)
+            begin, end = session.bind.call, session.bind.end
             open_sessions = [other for other in open_sessions if other.certain_end >= begin]
             certain = sum(other.certain_start < begin and other.possible_end > end for other in open_sessions)
             possible = (
@@ -274,7 +273,7 @@ class FlowTimeline:
             bit = self.bits[assignment.partition]
             for state, event, end in assignment.segments():
                 if state in states:
-                    yield event.call - skew, FOREVER if end is None else returned(end) + skew, bit
+                    yield event.call - skew, FOREVER if end is None else end.end + skew, bit
 
 
 class _Sessions:
@@ -304,7 +303,7 @@ class _Sessions:
             return
         session = FlowSession(record)
         for fault in self.faults:
-            if returned(fault) >= record.call and fault.args.get("proc") in (None, record.proc):
+            if fault.end >= record.call and fault.args.get("proc") in (None, record.proc):
                 session.close(fault, certain=False)  # either may have come first
         before = self.current.get(session.flow)
         if before is not None:
@@ -355,7 +354,7 @@ class _Sessions:
     def _change(
         self, kind: str, record: Record, session: FlowSession | None = None, by: int | None = None
     ) -> None:
-        ret = returned(record) if by is None else by
+        ret = record.end if by is None else by
         self.timeline.changes.append(Change(record.call, ret, kind, record, session))
 
 
@@ -376,7 +375,7 @@ def _started(kill: Record, facts: Facts) -> int:
     """When the broker may first have been up again after the kill: until then events may be of the time
     before it."""
     intervals = (interval for interval in facts.dead if interval.start <= kill.call <= interval.end)
-    return next((interval.certain_end for interval in intervals), returned(kill))
+    return next((interval.certain_end for interval in intervals), kill.end)
 
 
 def _cut(current: Mapping[int, list[Assignment]], kill: Record) -> None:

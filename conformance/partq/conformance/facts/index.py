@@ -254,7 +254,7 @@ class Facts:
         if not record.messages:
             return
         deletes = record.deletes
-        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
+        call, ret, partition_of = record.call, record.end, self.profile.partition_of
         for delivery in record.messages:
             if deletes and delivery.lock is not None:
                 delivery = delivery._replace(lock=None, locked_until=None)  # it has nothing to hold
@@ -265,7 +265,7 @@ class Facts:
 
     def _on_peek(self, record: Record) -> None:
         self.peeks.append(record)
-        call, ret, partition_of = record.call, _answered(record), self.profile.partition_of
+        call, ret, partition_of = record.call, record.end, self.profile.partition_of
         for delivery in record.messages:
             seen = Observation(delivery, record, call, ret, partition_of(delivery))
             self.peeked.setdefault(delivery.id, []).append(seen)
@@ -351,11 +351,6 @@ def _relate(found: Mapping[str, Facts], passing: Collection[str]) -> None:
             whole = whole_of(whole)
         if name in passing:
             facts.drained = None
-
-
-def _answered(record: Record) -> int:
-    """The return of an operation that has an answer."""
-    return FOREVER if record.ret is None else record.ret
 
 
 def _open(intervals: list[Interval], fault: Record) -> None:

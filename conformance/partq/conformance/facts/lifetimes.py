@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sent
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.records import REMOVALS, returned
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
 from partq.model.messages import Delivery, ambiguous
 
@@ -80,7 +80,7 @@ class Lifetime(Struct, eq=False, gc=False):
                     if removes:
                         answered = min(answered, called)
                         if certain == FOREVER and "txn" not in settlement.args:
-                            certain = returned(settlement)
+                            certain = settlement.end
                 elif removes:
                     tried = min(tried, called)
         return Removal(answered, tried, certain, last)

@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.intervals import NEVER, Intervals
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.model.profiles import requirements_of
 
@@ -57,7 +56,7 @@ class Locks:
         """Its faults, and whatever may have made a front end give back what it had locked."""
         known = self._upsets.get(partition)
         if known is None:
-            lost = [span(record) for record in self.facts.disruptions if record.op in _DEPARTURES]
+            lost = [record.span for record in self.facts.disruptions if record.op in _DEPARTURES]
             faults = self.faults(partition)
             known = self._upsets[partition] = Intervals([*faults.intervals(), *lost]) if lost else faults
         return known
@@ -111,7 +110,7 @@ class Locks:
         renewed = {seen.delivery.lock for seen in seens} & self._renewals.keys()
         for seen in seens:
             for settlement in settlements:
-                if returned(settlement) >= seen.call:
+                if settlement.end >= seen.call:
                     seen.held_until = min(seen.held_until, settlement.call)
             latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._late
             if seen.ended == seen.expired:
@@ -130,7 +129,7 @@ class Locks:
             if renewal.refused or renewal is but:
                 continue
             shown = renewal.messages[0].locked_until if renewal.messages else None
-            if renewal.ok and (self._binding or returned(renewal) <= end):
+            if renewal.ok and (self._binding or renewal.end <= end):
                 end = max(end, renewal.call + self._duration if shown is None else shown)
             if renewal.ret is None:
                 last = FOREVER - self._late
@@ -164,7 +163,7 @@ class Locks:
             if end is None or end.op != "commit" or not end.ok:
                 return FOREVER
             settlement = end
-        return returned(settlement)
+        return settlement.end
 
     def _left(self, record: Record) -> int:
         """When the client that got the lock may first have left, or lost its connection."""
@@ -228,10 +227,10 @@ def _departures(facts: Facts) -> dict[str, Intervals]:
     intervals: dict[str, list[tuple[int, int]]] = {}
     for record in facts.flows:
         if record.op in ("unbind", "disconnect") and not record.refused:
-            intervals.setdefault(record.proc, []).append(span(record))
+            intervals.setdefault(record.proc, []).append(record.span)
     for record in facts.disruptions:
         if record.op in ("connection_lost", "frontend_lost"):
-            intervals.setdefault(record.args.get("proc", ""), []).append(span(record))
+            intervals.setdefault(record.args.get("proc", ""), []).append(record.span)
     return {client: Intervals(found) for client, found in intervals.items()}
 
 
@@ -240,7 +239,7 @@ def _handoffs(facts: Facts) -> dict[str | None, Intervals]:
     any flow's coming or going may have moved partitions, handoff included."""
     if not facts.assignment_events:
         lag = facts.entity.rebalance_delay + facts.entity.max_handoff + facts.header.skew_ns
-        moves = (span(record) for record in facts.flows)
+        moves = (record.span for record in facts.flows)
         return {None: Intervals((start, min(FOREVER, end + lag)) for start, end in moves)}
     skew = facts.header.skew_ns
     owners: dict[int, str | None] = {}
@@ -249,7 +248,7 @@ def _handoffs(facts: Facts) -> dict[str | None, Intervals]:
         partition, flow, state = record.args["partition"], record.args.get("flow"), record.args["state"]
         owner = owners.get(partition, flow)
         if state in ("unassigned", "unbound") or owner != flow:
-            start, end = span(record)
+            start, end = record.span
             intervals.setdefault(owner, []).append((start - skew, end + skew))
         if state == "unassigned":
             owners.pop(partition, None)

@@ -60,6 +60,16 @@ class Record(Struct, frozen=True, gc=False):
         return self.args.get("mode") == "receive_and_delete"
 
     @property
+    def end(self) -> int:
+        """When it returned; `FOREVER` if it never did."""
+        return FOREVER if self.ret is None else self.ret
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its call and return; `FOREVER` if it never returned."""
+        return self.call, self.end
+
+    @property
     def ok(self) -> bool:
         """Whether it succeeded, and said so."""
         return self.outcome == Outcome.OK

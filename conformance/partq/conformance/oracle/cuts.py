@@ -17,7 +17,6 @@ from typing import Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.reading import PUNCTUAL
@@ -283,7 +282,7 @@ class Cuts:
 
     def _end(self, n: int) -> int:
         """The instant by which the record certainly took effect, ns."""
-        return returned(self.records[n])
+        return self.records[n].end
 
     def _takings(self, ids: Ids) -> int:
         """How often the messages were taken unseen at the most, as far as anything shows it: counted, passed

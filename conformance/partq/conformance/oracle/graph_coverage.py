@@ -20,7 +20,6 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from partq.conformance.facts.records import span
 from partq.conformance.history import History, Record
 from partq.conformance.oracle.roles import DELIVERS, LOOKS, RENEWS, TELLS
 from partq.conformance.oracle.unneeded import unneeded
@@ -267,7 +266,7 @@ class _PathSearch:
 
 def _when(record: Record, skew: int) -> tuple[int, int]:
     """The times between which it took effect. An event's times are the broker's: news may be late."""
-    call, ret = span(record)
+    call, ret = record.span
     return (call - skew, ret + skew) if record.op == TELLS else (call, ret)
 
 

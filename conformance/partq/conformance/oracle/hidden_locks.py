@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import DELIVERS, REMOVES
 from partq.model.delivery.norm import DELETE
@@ -54,9 +53,9 @@ def missed_by(records: Sequence[Record], lasting: int) -> dict[int, frozenset[st
         return {}
     hidden, vanished, found = _hidden_locks(records, lasting), _vanished(records), {}
     for soon, record in product((True, False), unknown):
-        ret = record.call if soon else returned(record)
+        ret = record.call if soon else record.end
         if record.args.get("mode") == DELETE:
-            found[record.i] = frozenset(id for id, last in vanished.items() if last <= returned(record))
+            found[record.i] = frozenset(id for id, last in vanished.items() if last <= record.end)
             continue
         had = found.get(record.i, frozenset())
         fits = [lock for lock in hidden if lock.since <= ret and record.call <= lock.until]

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CANCELS, LOOKS, NUMBERS, ROLES, SCHEDULES, Role
 from partq.model.configuration import FOREVER
@@ -85,14 +84,14 @@ def late_cancels(records: Sequence[Record], skew: int) -> Iterator[tuple[Record,
             if message.scheduled_at is not None:
                 due[message.id] = min(message.scheduled_at, due.get(message.id, FOREVER))
         if "txn" in record.args:
-            ends[record.args["txn"]] = max(returned(record), ends.get(record.args["txn"], 0))
+            ends[record.args["txn"]] = max(record.end, ends.get(record.args["txn"], 0))
     told = ((shown, shown.state == SCHEDULED or r.op == SCHEDULES) for r in records for shown in r.messages)
     ids = {shown.seq: shown.id for shown, waits in told if waits and shown.id in due}
     for record in records:
         if record.op == CANCELS:
             id = ids.get(record.args["seq"])
             at = min(due.values(), default=FOREVER) if id is None else due[id]
-            if at - skew <= max(returned(record), ends.get(record.args.get("txn", ""), 0)):
+            if at - skew <= max(record.end, ends.get(record.args.get("txn", ""), 0)):
                 yield record, id
 
 

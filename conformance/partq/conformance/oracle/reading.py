@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from functools import cache, cached_property, partial
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import History, Record
 from partq.conformance.history.entities import ByEntity, entity_of
 from partq.conformance.history.lost_connections import with_lost_connections
@@ -171,7 +170,7 @@ class EntityReading:
         shown = [one for r in self._records if r.entity != self.beside for one in r.messages]
         unnumbered = {one.id for one in shown} - {one.id for one in shown if one.seq is not None}
         sends = [record for record in self._records if "messages" in record.args]
-        ends = {r.args["txn"]: returned(r) for r in self._records if r.op in ENDS}
+        ends = {r.args["txn"]: r.end for r in self._records if r.op in ENDS}
         return any(
             message.id in unnumbered and _meanwhile(sends, send, ends)
             for send in sends
@@ -282,4 +281,4 @@ def _meanwhile(sends: Sequence[Record], mine: Record, ends: Mapping[str, int]) -
     """Whether anything but its transaction sent between this send and the transaction's end."""
     txn = mine.args["txn"]
     end = ends.get(txn, FOREVER)
-    return any(r.args.get("txn") != txn and r.call < end and returned(r) > mine.call for r in sends)
+    return any(r.args.get("txn") != txn and r.call < end and r.end > mine.call for r in sends)

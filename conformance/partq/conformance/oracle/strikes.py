@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import CUTS, DELIVERS
 from partq.model.configuration import FOREVER
@@ -58,7 +57,7 @@ def _spans(records: Sequence[Record]) -> Iterator[_Span]:
     for n, record in enumerate(records):
         if not (record.op in _BEGUN or record.op in UNDOES or record.op in CUTS):
             continue
-        where, end = record.args.get("partition"), returned(record)
+        where, end = record.args.get("partition"), record.end
         fault = UNDOES.get(record.op, record.op), where
         if record.op in _BEGUN:
             begun[fault] = record.call

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.effects import (
     BUSY,
@@ -111,7 +110,7 @@ def _showings(records: Sequence[Record], appearances: Mapping[str, Delivery]) ->
     until: dict[str, int] = {}
     for record in records:
         for shown in record.messages:
-            until[shown.id] = min(until.get(shown.id, FOREVER), returned(record))
+            until[shown.id] = min(until.get(shown.id, FOREVER), record.end)
     return {id: Showing(appearances[id], ret) for id, ret in until.items() if id in appearances}
 
 

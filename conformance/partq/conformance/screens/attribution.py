@@ -19,7 +19,6 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Sent, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE
@@ -130,7 +129,7 @@ def _by_fault(facts: Facts, sent: Sent) -> str | None:
     """The rule that demands a rejection while something is down."""
     if sent.record.error not in UNAVAILABLE:
         return None
-    outages, start, end = facts.derive(Outages), sent.record.call, returned(sent.record)
+    outages, start, end = facts.derive(Outages), sent.record.call, sent.record.end
     if sent.key is not None:
         return None if outages.quiet(start, end) else "ROUTE-5"
     return None if outages.some_certainly_up(start, end) else "ROUTE-8"

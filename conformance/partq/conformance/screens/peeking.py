@@ -16,7 +16,7 @@ from partq.conformance.facts.intervals import Intervals
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
 from partq.conformance.facts.numbers import Placements
-from partq.conformance.facts.records import out_of_order, returned, span
+from partq.conformance.facts.records import out_of_order
 from partq.conformance.history import Record
 from partq.conformance.screens.exercised import shown_locked
 from partq.conformance.screens.protocol import Report, Screen
@@ -87,8 +87,8 @@ def _check_answer(facts: Facts, report: Report, record: Record) -> None:
 
 def _resets(facts: Facts, proc: str) -> Intervals:
     """When the client's cursors may have been put back to the start."""
-    lost = (span(record) for record in facts.disruptions if record.op in _UPSETS)
-    left = (span(record) for record in facts.flows if (record.op, record.proc) == ("disconnect", proc))
+    lost = (record.span for record in facts.disruptions if record.op in _UPSETS)
+    left = (record.span for record in facts.flows if (record.op, record.proc) == ("disconnect", proc))
     return Intervals([*lost, *left, *((interval.start, interval.end) for interval in facts.dead)])
 
 
@@ -127,7 +127,7 @@ class _Peeks:
         caching, lasting = facts.profile.caching_front_ends, 2 * facts.entity.lock_duration
         self.lasting = lasting + facts.header.skew_ns if facts.profile.locks_expire else FOREVER
         unseen = (one for one in facts.receives if caching or one.unknown)
-        self.unseen = Intervals(map(span, unseen))
+        self.unseen = Intervals(one.span for one in unseen)
         unknown = (one.call for one in facts.receives if one.unknown and one.deletes)
         self.doubtful = min(unknown, default=FOREVER)
 
@@ -136,7 +136,7 @@ class _Peeks:
         last = peeks[0].call
         walk = Walk(last, {})
         for record in peeks:
-            if resets.touching(last, returned(record)):
+            if resets.touching(last, record.end):
                 walk = Walk(record.call, None)
             last = record.call
             if record.ok:
@@ -212,7 +212,7 @@ class _Peeks:
 
     def _there(self, life: Lifetime, peek: Record) -> bool:
         """Whether it was there from before the peek until after it, and no fault was near."""
-        ret, start = returned(peek), life.certainly_from
+        ret, start = peek.end, life.certainly_from
         if "txn" in life.record.args:  # what was committed may become visible later
             start = life.first.ret if life.accepted < FOREVER else FOREVER
         if start >= peek.call or life.removal.answered <= ret or self._may_be_lost(life, ret):
@@ -232,7 +232,7 @@ class _Peeks:
 
     def _free(self, life: Lifetime, walk: Walk, peek: Record) -> bool:
         """Whether nobody can have locked it, since the walk began: else a cursor may have passed it."""
-        since, ret = max(walk.since, life.possibly_from), returned(peek)
+        since, ret = max(walk.since, life.possibly_from), peek.end
         hidden = bool(self.unseen.touching(since - self.lasting, ret))
         for seen in life.deliveries:
             begun = seen.began if hidden else seen.call  # a front end fetches early only for some receive
@@ -245,7 +245,7 @@ class _Peeks:
         if not peek.messages or not self.facts.derive(shown_locked):
             return False
         locks = (seen for seen in life.deliveries if seen.delivery.lock is not None)
-        return any(seen.ret < peek.call and returned(peek) < seen.held_until for seen in locks)
+        return any(seen.ret < peek.call and peek.end < seen.held_until for seen in locks)
 
     def _never_locked(self, life: Lifetime, until: int) -> bool:
         """Whether its first delivery proves that no lock came before: count 0, and no fault that might have
@@ -256,7 +256,7 @@ class _Peeks:
         return not self.locks.upsets(first.partition).touching(life.possibly_from, first.ret)
 
     def _find(self, record: Record, walk: Walk, life: Lifetime) -> None:
-        later = [one.record for one in life.appearances if one.call > returned(record)]
+        later = [one.record for one in life.appearances if one.call > record.end]
         if record.messages:
             rule, cause = "PEEK-2" if self.facts.profile.partitioned else "PEEK-1", "skipped"
         else:

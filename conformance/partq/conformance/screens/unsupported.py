@@ -15,7 +15,6 @@ from typing import Final
 
 from partq.conformance.facts.flow_timeline import GRACE
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, whole_of
 from partq.conformance.screens.protocol import Report
@@ -61,7 +60,7 @@ POLLED: Final = "when an assignment changed is known only to an interval, which 
 def left_open(facts: Facts, report: Report) -> Report:
     """The report without the findings that something explains which the screens do not follow. What is
     certainly one of several rules may as well be none of them then."""
-    if any(returned(event) - event.call > GRACE for event in facts.assignment_events):
+    if any(event.end - event.call > GRACE for event in facts.assignment_events):
         several = chain.from_iterable(report.candidates.values())
         if said := {*report.found, *report.exercised, *several}.intersection(BY_ASSIGNMENTS):
             touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
@@ -130,6 +129,6 @@ def _amid(facts: Facts, record: Record) -> bool:
     touches nothing."""
     others = [r for r in facts.records if not r.is_env and r.op not in ("create", "update", "delete")]
     return not (
-        all(returned(record) < other.call for other in others)
+        all(record.end < other.call for other in others)
         or all(other.ret is not None and other.ret < record.call for other in others)
     )

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import DELIVERS
 from partq.conformance.oracle.uses import Records, Use
@@ -83,7 +82,7 @@ def _kept(entity: Entity, records: Records, certain: Collection[str]) -> Iterato
             for message in record.sent:
                 if message.ttl is None and message.scheduled_at is None and message.id in certain:
                     until = min(first.get(message.id, FOREVER), lost, worn)
-                    yield _Kept(least_of(message), returned(record), until)
+                    yield _Kept(least_of(message), record.end, until)
 
 
 def _worn(entity: Entity, since: int, frees: Sequence[int]) -> int:
@@ -107,8 +106,8 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
 
     def weighed(record: Record) -> Record:
         own = sum(least_of(message) for message in record.sent if message.id in certain)
-        there = max(0, came.before(record.call) - went.until(returned(record)))
-        told = {"held": own + there, "ever": ever.until(returned(record))}
+        there = max(0, came.before(record.call) - went.until(record.end))
+        told = {"held": own + there, "ever": ever.until(record.end)}
         return structs.replace(record, args={**record.args, **told})
 
     return tuple(weighed(record) if "messages" in record.args else record for record in records)

@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.effects import Effect, appearances_of
@@ -83,15 +82,17 @@ def _burials(records: Sequence[Record], waived: frozenset[str]) -> Iterator[Effe
     given, anyhow = _given(records), not _READ.isdisjoint(waived)
     for id, hint in appearances_of(records).items():
         if is_dead(id):
-            first = min((r for r in records if any(d.id == id for d in r.messages)), key=returned)
+            first = min(
+                (r for r in records if any(d.id == id for d in r.messages)), key=lambda record: record.end
+            )
             reason = next((d.reason for r in records for d in r.messages if d.id == id and d.reason), None)
             told = reason if anyhow else _told(reason, given.get(as_active(id), frozenset()))
             hint = hint._replace(reason=told)
             began = [r.call for r in records if _before(r, as_active(id), anyhow)]
-            call = min(max(began, default=first.call), returned(first))
+            call = min(max(began, default=first.call), first.end)
             action = Action(BURY, messages=(Message(id),), about=(as_active(id),))
             yield Effect(
-                first.i, call, returned(first), action, Observed(messages=(hint,)), rank=len(first.messages)
+                first.i, call, first.end, action, Observed(messages=(hint,)), rank=len(first.messages)
             )
 
 

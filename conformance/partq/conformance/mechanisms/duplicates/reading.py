@@ -17,7 +17,6 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.facts.index import Facts, Sent
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
@@ -141,8 +140,8 @@ def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] 
         if shown is None or name not in sent:
             continue
         before, key = borne.setdefault(name, shown), effective_key(sent[name][1], cfg.profile.key_rule)
-        other, seen = owners.setdefault((shown, key), (name, returned(record)))
-        both = (sent[name][0], returned(record)), (sent[other][0], seen)
+        other, seen = owners.setdefault((shown, key), (name, record.end))
+        both = (sent[name][0], record.end), (sent[other][0], seen)
         time = max(_stored(*one) for one in both) - min(send.call for send, _ in both)
         taken = other != name and time < cfg.entity.duplicate_window - cfg.skew
         if not is_own_id(cfg, shown, before, taken):
@@ -155,7 +154,7 @@ def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] 
 def _stored(send: Record, seen: int) -> int:
     """By when a message was stored that was seen first by then."""
     answered = send.ok and "txn" not in send.args
-    return min(seen, returned(send)) if answered else seen
+    return min(seen, send.end) if answered else seen
 
 
 USE: Final = Use(
@@ -188,14 +187,14 @@ def _pairs(facts: Facts) -> Iterator[tuple[Sent, Sent]]:
 def _dropped(facts: Facts) -> int:
     """Each send that repeats an ID within the window."""
     window = facts.entity.duplicate_window
-    return sum(returned(later.record) - first.record.call < window for first, later in _pairs(facts))
+    return sum(later.record.end - first.record.call < window for first, later in _pairs(facts))
 
 
 @_where_detected
 def _new_again(facts: Facts) -> int:
     """Each send that repeats an ID after the window."""
     window = facts.entity.duplicate_window
-    return sum(later.record.call - returned(first.record) > window for first, later in _pairs(facts))
+    return sum(later.record.call - first.record.end > window for first, later in _pairs(facts))
 
 
 @_where_detected

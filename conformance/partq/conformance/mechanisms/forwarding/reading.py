@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, is_destination
 from partq.conformance.oracle.identity import Ambiguous
@@ -115,7 +114,7 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
     shown: dict[str, int] = {}
     for record in filter(lambda record: is_destination(record.entity), records):
         for one in record.messages:
-            shown[one.id] = min(shown.get(one.id, returned(record)), returned(record))
+            shown[one.id] = min(shown.get(one.id, record.end), record.end)
     times = _found_empty(entity, records), _cancelled(records), _commits(records, shown)
     known = _Known(shown, *times, _repeated(records), skew)
     for record in filter(_reaches, records):
@@ -127,8 +126,8 @@ def _with_arrivals(entity: Destination, records: Records, skew: int) -> Iterator
 
 def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Record]:
     """The arrivals of its messages, but for those that cannot have been forwarded, and are not shown."""
-    since, done = known.commits.get(send.args.get("txn", ""), (send.call, returned(send)))
-    came = send.ok and max(returned(send), done) < known.emptied
+    since, done = known.commits.get(send.args.get("txn", ""), (send.call, send.end))
+    came = send.ok and max(send.end, done) < known.emptied
     for message in send.sent:
         fits, by = _fits(entity, message), known.shown.get(message.id)
         if by is None and (since == FOREVER or True not in fits):
@@ -140,7 +139,7 @@ def _arrivals(entity: Destination, send: Record, known: _Known) -> Iterator[Reco
             by = known.emptied - 1
         arrival = _arrival(send, message, by, dict(_marks(send, message, since, known)))
         known_sent = send.ok and done < FOREVER and at_once is not None
-        yield _noting(arrival, send.call, max(returned(send), done)) if known_sent else arrival
+        yield _noting(arrival, send.call, max(send.end, done)) if known_sent else arrival
 
 
 def _noting(arrival: Record, since: int, by: int) -> Record:
@@ -174,7 +173,7 @@ def _commits(records: Records, shown: Mapping[str, int]) -> Mapping[str, tuple[i
         since, done = found.get(record.args["txn"], (FOREVER, FOREVER))
         if record.op == COMMITS and not record.refused:
             since = min(since, record.call)
-            done = min(done, returned(record) if record.ok else FOREVER)
+            done = min(done, record.end if record.ok else FOREVER)
         seen = (shown.get(message.id, FOREVER) for message in record.sent)
         found[record.args["txn"]] = since, min(done, *seen, FOREVER)
     return found
@@ -194,7 +193,7 @@ def _reaches(record: Record) -> bool:
 def _cancelled(records: Records) -> dict[str, int]:
     """The scheduled messages that were cancelled by the number which their send showed, and when."""
     done = (r for r in records if r.ok and not is_destination(r.entity))
-    numbers = {r.args["seq"]: returned(r) for r in done if r.op == CANCELS}
+    numbers = {r.args["seq"]: r.end for r in done if r.op == CANCELS}
     named = ((one.id, numbers.get(one.seq or 0)) for r in records if r.op == SCHEDULES for one in r.messages)
     return {id: at for id, at in named if at is not None}
 
@@ -248,7 +247,7 @@ def _too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
     marks = {m.id: r.args for r in records if r.op == FORWARD for m in r.sent}
     for record, id in ((r, as_active(one.id)) for r in records for one in r.messages):
         for mark, (rule, how) in _WRONG.items() if id in marks else ():
-            early = mark in marks[id] and (mark in (_GONE, _UNDONE) or returned(record) < marks[id][mark])
+            early = mark in marks[id] and (mark in (_GONE, _UNDONE) or record.end < marks[id][mark])
             if early and cfg.forbids(rule):
                 return rule, record.i, f"{id!r} was forwarded {how}"
     return None

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Sent
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.mechanisms.management.rest import GETS, compared
 from partq.conformance.oracle.roles import CANCELS
@@ -28,7 +27,7 @@ def find_wrong(facts: Facts, report: Report) -> None:
     unclear = (*facts.disruptions, *facts.begins, *(one for one in facts.records if one.op == CANCELS))
     until = min((one.call for one in unclear), default=FOREVER)
     for get in gets:
-        if get.ok and returned(get) < until:
+        if get.ok and get.end < until:
             sent = [one for sends in facts.by_id.values() for one in sends if one.record.call < get.call]
             if len({one.message.id for one in sent}) == len(sent):
                 _too_low(facts, report, get, sent)
@@ -49,20 +48,20 @@ def _waits(facts: Facts, one: Sent, get: Record) -> bool | None:
     if message.ttl is not None or not one.record.ok:
         return None
     if message.scheduled_at is not None:
-        return True if message.scheduled_at - facts.header.skew_ns > returned(get) else None
-    worn = returned(get) - one.record.call >= entity.lock_duration * entity.max_delivery_count
+        return True if message.scheduled_at - facts.header.skew_ns > get.end else None
+    worn = get.end - one.record.call >= entity.lock_duration * entity.max_delivery_count
     return None if worn else False
 
 
 def _came_later(facts: Facts, one: Sent, get: Record) -> bool:
     """Whether it was received after the get, and never before."""
     received = [seen.call for seen in facts.received.get(one.message.id, ())]
-    return bool(received) and min(received) > returned(get)
+    return bool(received) and min(received) > get.end
 
 
 def _too_high(facts: Facts, report: Report, get: Record, sent: Sequence[Sent]) -> None:
     """Once the entity was found empty, nothing is left that could have been counted."""
-    if facts.drained is None or facts.drained < returned(get):
+    if facts.drained is None or facts.drained < get.end:
         return
     refused = {one.message.id for one in sent if one.record.refused}
     before = (record for record in facts.records if record.deletes and record.call < get.call)

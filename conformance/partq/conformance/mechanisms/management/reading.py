@@ -7,7 +7,6 @@ from typing import Final
 
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import span
 from partq.conformance.history import Record
 from partq.conformance.mechanisms.management.counting import find_wrong
 from partq.conformance.mechanisms.management.rest import COUNTS, GETS, compared
@@ -69,7 +68,7 @@ def _counted(facts: Facts) -> int:
 def _while_down(facts: Facts) -> int:
     """Each status that is shown while a partition is down."""
     outages = facts.derive(Outages)
-    return sum(outages.some_certainly_down(*span(get)) for get in _answers(facts, "status"))
+    return sum(outages.some_certainly_down(*get.span) for get in _answers(facts, "status"))
 
 
 def _failed_amid_outage(facts: Facts) -> int:
@@ -77,7 +76,7 @@ def _failed_amid_outage(facts: Facts) -> int:
     down."""
     failed = (one for one in facts.records if one.op in _CHANGES and one.error in UNAVAILABLE)
     outages = facts.derive(Outages)
-    return sum(one.refused and outages.some_certainly_down(*span(one)) for one in failed)
+    return sum(one.refused and outages.some_certainly_down(*one.span) for one in failed)
 
 
 def _too_large(facts: Facts) -> list[Record]:

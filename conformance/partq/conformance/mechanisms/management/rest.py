@@ -11,7 +11,6 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.roles import COMMITS
@@ -49,7 +48,7 @@ def _raced_since(records: Records, skew: int) -> int:
     came: dict[str | None, int] = {}
     for record in records:
         for shown in record.messages if OPS[record.op].delivers else ():
-            came[shown.id] = min(returned(record), came.get(shown.id, FOREVER))
+            came[shown.id] = min(record.end, came.get(shown.id, FOREVER))
     late = (cancel for cancel, id in late_cancels(records, skew) if cancel.call <= came.get(id, FOREVER))
     return min((cancel.call for cancel in late if cancel.args.get("txn") not in undone), default=FOREVER)
 
@@ -63,7 +62,7 @@ def _disturbs(record: Record) -> bool:
 
 def _at_rest(get: Record, others: Sequence[Record], skew: int, lasting: int, raced: int) -> Record:
     dropped = _unsure(get, others, skew, lasting)
-    if raced <= returned(get):
+    if raced <= get.end:
         dropped |= {"scheduled"}
     if dropped.isdisjoint(get.args):
         return get
@@ -73,10 +72,10 @@ def _at_rest(get: Record, others: Sequence[Record], skew: int, lasting: int, rac
 def _unsure(get: Record, others: Sequence[Record], skew: int, lasting: int) -> frozenset[str]:
     """The counts that nothing can be held against, whatever was cancelled. A front end may keep messages
     locked that it fetched for an earlier receive (RCV-5)."""
-    before = [one for one in others if one.call <= returned(get)]
-    if any(one.unknown or returned(one) + skew + _REST > get.call for one in before):
+    before = [one for one in others if one.call <= get.end]
+    if any(one.unknown or one.end + skew + _REST > get.call for one in before):
         return frozenset(COUNTS)
-    received = [returned(one) for one in before if OPS[one.op].delivers]
+    received = [one.end for one in before if OPS[one.op].delivers]
     if received and max(received) + skew + lasting + _REST > get.call:
         return frozenset({"active"})
     return frozenset()

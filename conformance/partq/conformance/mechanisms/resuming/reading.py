@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import Ambiguous
 from partq.conformance.oracle.roles import BINDS, KILLS, RESUMES, UNBINDS
@@ -66,7 +65,7 @@ def _in_time(facts: Facts) -> int:
         if record.op == LINK_LOST:
             lost[flow] = record.call
         elif record.op == RESUMES and not record.unknown and flow in had:
-            count += flow in lost and returned(record) < lost[flow] + facts.entity.rebalance_delay
+            count += flow in lost and record.end < lost[flow] + facts.entity.rebalance_delay
     return count
 
 

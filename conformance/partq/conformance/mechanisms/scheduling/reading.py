@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.uses import Use
@@ -75,7 +74,7 @@ def _raced(facts: Facts) -> int:
     cancelled = {id for cancel, id in late if id is not None and _took_effect(facts, cancel)}
     came = [id for id in cancelled if len(facts.by_id.get(id, ())) == 1 and _became_active(facts, id)]
     since = min((cancel.call for cancel, _ in late), default=FOREVER)
-    below = [one for one in facts.records if one.args.get("scheduled", 0) < 0 and since <= returned(one)]
+    below = [one for one in facts.records if one.args.get("scheduled", 0) < 0 and since <= one.end]
     return len(came) + len(below)
 
 

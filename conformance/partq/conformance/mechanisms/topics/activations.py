@@ -15,7 +15,6 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.mechanisms.topics.outages import GETS, in_vain
 from partq.conformance.oracle.roles import BATCHES, CANCELS, SCHEDULES
@@ -58,7 +57,7 @@ def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
     if all(record.args["seq"] in names for record in asked):
         found = {names[record.args["seq"]]: FOREVER for record in asked}
     done = (record for record in asked if record.ok and record.args["seq"] in names)
-    return found | {names[record.args["seq"]]: returned(record) for record in done}
+    return found | {names[record.args["seq"]]: record.end for record in done}
 
 
 def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[Record]:
@@ -106,7 +105,7 @@ def too_early(cfg: Config, records: Records) -> tuple[str, int, str] | None:
         id = message_id(as_active(shown.id))
         if id in gone and cfg.forbids("SCH-3"):
             return "SCH-3", record.i, f"{id!r} is shown, though it was cancelled before its time"
-        for time, how in ((returned(record), "shown"), (shown.enqueued_at, "shown as enqueued")):
+        for time, how in ((record.end, "shown"), (shown.enqueued_at, "shown as enqueued")):
             if id in due and time is not None and not is_in_time(cfg, due[id], time):
                 return "SCH-1", record.i, f"{id!r} is {how} before its time"
     return None

@@ -14,7 +14,6 @@ from typing import Final
 
 from msgspec import structs
 
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous
@@ -123,7 +122,7 @@ class _Copies:
 
 def _may_count(change: Record, send: Record) -> bool:
     """Whether the change may be there when the message is copied."""
-    return send.unknown or "txn" in send.args or change.call <= returned(send)
+    return send.unknown or "txn" in send.args or change.call <= send.end
 
 
 def _number(record: Record, shown: Delivery) -> _Number:

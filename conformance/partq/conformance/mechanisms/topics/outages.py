@@ -14,7 +14,6 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.oracle.roles import BATCHES, COMMITS, DOWN, LOOKS, UP
 from partq.conformance.oracle.uses import Records
@@ -40,7 +39,7 @@ def _spans(records: Sequence[Record]) -> Iterator[_Span]:
         if record.op == DOWN and not record.refused:
             name = record.args["partition"]
             repairs = (r for r in records[n:] if r.op == UP and r.args["partition"] == name)
-            ends = (returned(r) for r in repairs if r.ok)
+            ends = (r.end for r in repairs if r.ok)
             yield record.call, next(ends, FOREVER)
 
 
@@ -50,7 +49,7 @@ def _read(record: Record, records: Records, spans: Sequence[_Span]) -> Iterator[
             yield structs.replace(record, args={})
             yield from _tried(record, records, spans)
         return
-    amid = [end for begin, end in spans if begin <= returned(record) and record.call <= end]
+    amid = [end for begin, end in spans if begin <= record.end and record.call <= end]
     if record.op == UP or (amid and record.op in _NOTHING and not record.messages):
         return
     if amid and record.ok and ("messages" in record.args or record.op in COMMITS):
@@ -66,7 +65,7 @@ def _tried(fault: Record, records: Records, spans: Sequence[_Span]) -> Iterator[
     """A send that failed, of as many messages without a key as may have been tried in vain: each may have
     used up a number."""
     end = next(end for begin, end in spans if begin == fault.call)
-    sent = (record for record in records if fault.call <= returned(record) and record.call <= end)
+    sent = (record for record in records if fault.call <= record.end and record.call <= end)
     tried = sum(len(record.sent) for record in sent)
     if tried:
         lost = tuple(Message(f"tried in vain {fault.i} {n}") for n in range(tried))

@@ -12,7 +12,6 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER, Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import ENDS, LOOKS
 from partq.conformance.oracle.uses import Use
@@ -36,15 +35,15 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
             inside[record.args["txn"]].append(record)
     if _LIMITS not in requirements_of(header.profile) or any("idle" in r.args for r in records):
         return records
-    strikes = sorted((r.call, returned(r)) for r in records if r.op in _STRIKES) if inside else []
+    strikes = sorted((r.call, r.end) for r in records if r.op in _STRIKES) if inside else []
     calls, ends = [call for call, _ in strikes], [*accumulate((end for _, end in strikes), max)]
 
     def dated(record: Record) -> Record:
         mine = inside[record.args["txn"]]
-        struck = bisect_right(calls, returned(record))
+        struck = bisect_right(calls, record.end)
         told = {
             "idle": _idle(record, mine, ends[struck - 1] if struck else 0),
-            "taken": sum(_size(one) for one in mine if one.call <= returned(record)),
+            "taken": sum(_size(one) for one in mine if one.call <= record.end),
         }
         return structs.replace(record, args={**record.args, **told})
 
@@ -54,7 +53,7 @@ def _compared(header: Header, entity: Entity, records: Records) -> Records:
 def _idle(record: Record, mine: Sequence[Record], struck: int) -> int:
     """For how long nothing had been asked for in the transaction of these records; 0: not known."""
     before = [one for one in mine if one.call <= record.call and one is not record]
-    ends = (FOREVER if one.unknown else returned(one) for one in before)
+    ends = (FOREVER if one.unknown else one.end for one in before)
     last = max(ends, default=FOREVER)
     return 0 if struck >= last else max(0, record.call - last)
 
@@ -67,7 +66,7 @@ def _size(record: Record) -> int:
 def _fades(family: Profile, entity: Entity, records: Records) -> dict[str, bool]:
     """Whether a message that a transaction settles, or cancels, is peeked after its end."""
     ended = (r for r in reversed(records) if r.op in ENDS and not r.refused)
-    ends = {r.args["txn"]: returned(r) for r in ended}  # of several of one name the first
+    ends = {r.args["txn"]: r.end for r in ended}  # of several of one name the first
     gone = dict[str | int, int]()
     for record in records:
         if (end := ends.get(record.args.get("txn", ""))) is not None:

@@ -13,7 +13,6 @@ from typing import Final
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import request
 from partq.conformance.screens.attribution import homes, places
@@ -94,7 +93,7 @@ class _Faults:
 
     def _keyless(self, record: Record, ret: int) -> None:
         # A live client that does not say how long it would wait, certainly would only as long as it did.
-        unsaid = returned(record) - record.call if self.facts.header.clock == "wall" else SEND_TIMEOUT
+        unsaid = record.end - record.call if self.facts.header.clock == "wall" else SEND_TIMEOUT
         outages, patient = self.outages, record.args.get("timeout", unsaid) > PATIENT
         if record.ok:
             lives = (self.facts.derive(Lifetimes).get(message.id) for message in record.sent)
@@ -127,7 +126,7 @@ class _Faults:
         more than once amid faults, and never without, is held against them."""
         quiet, maybe_quiet = self.outages.quiet, self.outages.maybe_quiet
         certain = [one for one in self.refused if one[1].outcome == Outcome.ERROR]
-        certain = [one for one in certain if not maybe_quiet(one[1].call, returned(one[1]))]
+        certain = [one for one in certain if not maybe_quiet(one[1].call, one[1].end)]
         if len(certain) < 2 or any(
             record.refused and record.error in UNAVAILABLE
             for record in records
@@ -143,7 +142,7 @@ class _Faults:
         faults = [
             fault
             for fault in self.facts.disruptions
-            if fault.call <= returned(record)
+            if fault.call <= record.end
             and (fault.op == "broker_kill" or fault.op == "partition_down")
             and partition in (None, fault.args.get("partition"))
         ]
@@ -153,14 +152,14 @@ class _Faults:
     def _refused(self, record: Record, ret: int) -> bool:
         """Whether the broker said that it, or a partition, can't, though nothing but partition faults can
         have hit the client's path since it last worked. Not sure is a no only after a long wait."""
-        unsure = not record.refused and returned(record) - record.call <= PATIENT
+        unsure = not record.refused and record.end - record.call <= PATIENT
         if record.error not in UNAVAILABLE or unsure:
             return False
         since = self._last_good(record)
         return self.outages.broker_up(since, ret) and not any(
             fault.op != "partition_down"
             and fault.call <= ret
-            and returned(fault) >= since
+            and fault.end >= since
             and (fault.op == "frontend_lost" or record.proc in (fault.proc, fault.args.get("proc")))
             for fault in self.facts.disruptions
         )

@@ -17,7 +17,6 @@ from typing import Final
 from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import FOREVER, Facts, Txn
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned, span
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import (
     applies,
@@ -170,7 +169,7 @@ def _plain_send(facts: Facts, record: Record) -> bool:
     if facts.entity.requires_session and any(message.session_id is None for message in messages):
         return False
     alone = len(messages) == 1 and "txn" not in record.args and len(facts.by_id[messages[0].id]) == 1
-    return alone and _has_one_key(facts, record) and facts.derive(Outages).quiet(*span(record))
+    return alone and _has_one_key(facts, record) and facts.derive(Outages).quiet(*record.span)
 
 
 def _receive(facts: Facts, record: Record) -> bool:
@@ -194,7 +193,7 @@ def _bind(facts: Facts, record: Record) -> bool:
     sessions = facts.derive(FlowTimeline).sessions_of.get(record.args.get("flow", ""), ())
     possibly_bound = any(
         session.bind is not record
-        and session.bind.call <= returned(record)
+        and session.bind.call <= record.end
         and record.call <= (FOREVER if session.end is record else session.certain_end)
         for session in sessions
     )
@@ -212,7 +211,7 @@ def _bound(facts: Facts, record: Record) -> bool:
         session.bind.proc == record.proc
         and flow in (None, session.flow)
         and session.certain_start < record.call
-        and (session.possible_end > returned(record) or session.end is record)
+        and (session.possible_end > record.end or session.end is record)
         for session in facts.derive(FlowTimeline).sessions
     )
 

@@ -15,7 +15,6 @@ from typing import Final
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetimes
 from partq.conformance.facts.locks import Locks
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.delivery.content import check_content
@@ -68,7 +67,7 @@ def _check_lengths(facts: Facts, report: Report) -> None:
         for delivery in record.messages if record.ret is not None else ():
             if delivery.locked_until is not None:
                 timed += 1
-                over = delivery.locked_until - returned(record) - slack
+                over = delivery.locked_until - record.end - slack
                 if over > 0:
                     why = f"A lock got by {record.op} ends {time_text(over)} later than it can at the latest."
                     report.find("RCV-13", record.op, (record,), why)
@@ -90,7 +89,7 @@ def _fell_short(facts: Facts, short: list[Record]) -> int:
     found = 0
     for record in short:
         at = bisect_left(accepted, record.call)
-        found += at > 0 and record.ok and latest[at - 1] > returned(record)
+        found += at > 0 and record.ok and latest[at - 1] > record.end
     return found
 
 
@@ -166,7 +165,7 @@ def _held_through(seen: Observation, record: Record) -> bool:
     """Whether nothing but a settlement can have ended the lock by then. An end that the broker does not show
     is taken to be later."""
     held = seen.struck if seen.delivery.locked_until is None else seen.held_unsettled
-    return held > returned(record)
+    return held > record.end
 
 
 def _out_of_order(facts: Facts) -> int:

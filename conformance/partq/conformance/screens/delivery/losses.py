@@ -12,7 +12,6 @@ from typing import Final
 from partq.conformance.facts.index import FOREVER, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, may_be_given_up_on
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies, homes, possibly_taken
 from partq.conformance.screens.protocol import Report
@@ -50,7 +49,7 @@ class Losses:
     def _accepted(self, life: Lifetime) -> bool:
         """Whether it certainly was stored before the drain, in a partition that the drain could reach."""
         record = life.record
-        if record.call >= self.drained or returned(record) >= self.drained:
+        if record.call >= self.drained or record.end >= self.drained:
             return False
         if record.refused or self._of_open_txn(record):
             return False
@@ -160,7 +159,7 @@ class Losses:
         end, or of a partition, if that may have been theirs."""
         places = {one.partition for life in siblings for one in life.appearances}
         return any(
-            returned(fault) > since
+            fault.end > since
             and not (fault.op == "partition_down" and places and fault.args["partition"] not in places)
             for fault in self.facts.disruptions
         )
@@ -192,7 +191,7 @@ def _refused(life: Lifetime) -> bool:
         or (settlement.refused and settlement.error == "lock_lost")
         for seen in life.deliveries
         for settlement in seen.settlements
-        if returned(settlement) > _last(life)
+        if settlement.end > _last(life)
     )
 
 

@@ -17,7 +17,7 @@ from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.intervals import NEVER
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, was_delivered
 from partq.conformance.facts.locks import Locks, UnseenLocks
-from partq.conformance.facts.records import out_of_order, returned
+from partq.conformance.facts.records import out_of_order
 from partq.conformance.screens.protocol import Report
 
 
@@ -118,7 +118,7 @@ def check_numbers(facts: Facts, report: Report) -> None:
             first = First(life, seen, delivery.seq & mask, delivery.seq & mask)
             groups.setdefault(partition, []).append(first)
         if partition != previous_partition:
-            across += returned(life.record) < previous_called
+            across += life.record.end < previous_called
             previous_partition = partition
         previous_called = life.record.call
     report.count("RCV-4", 0 if flat else across)
@@ -139,7 +139,7 @@ def _judge_numbers(report: Report, group: list[First], shadows: _Shadows, partit
     """RCV-3 in one partition, exercised by neighbours that would be found the other way round. No message
     overtakes where a fault came between; numbers that contradict the order of sends are SEQ-3."""
     apart = ((a, b) for a, b in pairwise(group) if a.seen.ret < b.seen.began)
-    there = ((a, b) for a, b in apart if returned(b.life.record) < a.seen.call)
+    there = ((a, b) for a, b in apart if b.life.record.end < a.seen.call)
     report.count("RCV-3", sum(not (shadows.free(a) or shadows.free(b)) for a, b in there))
     latest = accumulate((first.seen.began for first in group), max)
     suspicious = any(first.seen.ret < began for first, began in zip(group, latest, strict=True))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from partq.conformance.facts.index import RET, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.locks import Locks, UnseenLocks
-from partq.conformance.facts.records import REMOVALS, returned
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report
 
@@ -80,7 +80,7 @@ class Redelivery:
 
     def _judge_return(self, first: Observation, end: Record, later: list[Observation]) -> bool:
         """Judge the return; True if RCV-7 is, or may be, the rule it breaks."""
-        ret = returned(end)
+        ret = end.end
         if end is first.record:
             certain = [s for s in later if s.call > ret or s.record.deletes]
         else:
@@ -122,7 +122,7 @@ class Redelivery:
 
     def _shared_out(self, holder: Record, again: Record) -> bool:
         """Whether another flow had, or lost, partitions: the lock may have been given on one of those."""
-        flow, until = holder.args.get("flow"), returned(again)
+        flow, until = holder.args.get("flow"), again.end
         return flow != again.args.get("flow") or any(
             event.args.get("flow") != flow and event.args["state"] != "ready"
             for event in self.facts.assignment_events
@@ -169,7 +169,7 @@ class Redelivery:
         if seen.expired < again.call or not settlements:
             return seen.expired < again.call
         first = settlements[0]
-        settled = first.ok and returned(first) < again.call
+        settled = first.ok and first.end < again.call
         return settled and len(settlements) == 1 and seen.held_until == first.call
 
     def _judge_count(
@@ -195,8 +195,8 @@ class Redelivery:
             return
         last = self.calls[-1]
         plain = (one for one in self.facts.settlements if one.op in REMOVALS and "txn" not in one.args)
-        finished = sum(len(one.args["locks"]) for one in plain if one.ok and returned(one) < last)
-        finished += sum(len(r.messages) for r in receives if r.messages and r.deletes and returned(r) < last)
+        finished = sum(len(one.args["locks"]) for one in plain if one.ok and one.end < last)
+        finished += sum(len(r.messages) for r in receives if r.messages and r.deletes and r.end < last)
         self.report.count("RCV-7", finished)
         self.report.count("RCV-6", sum(map(self._tested, receives)))
 

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.candidate_partitions import Paths
 from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, was_delivered
-from partq.conformance.facts.records import REMOVALS, returned
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.delivery.order import First, find_inversions
@@ -161,7 +161,7 @@ def _any_within(receives: list[Record], start: int, end: int) -> bool:
     """Whether a receive that answered ok was called after ``start`` and returned before ``end``."""
     at = bisect_right(receives, start, key=CALL)
     following = takewhile(lambda one: one.call < end, islice(receives, at, None))
-    return any(one.ok and returned(one) < end for one in following)
+    return any(one.ok and one.end < end for one in following)
 
 
 def _flights(life: Lifetime) -> Iterator[_Flight]:
@@ -196,7 +196,7 @@ def _check_partitions(facts: Facts, report: Report, unseen: int) -> None:
     for group in _groups(
         facts, lambda life: life.sent.key if by_key else life.deliveries[0].delivery.partition
     ):
-        soonest = min(returned(first.life.record) for first in group)
+        soonest = min(first.life.record.end for first in group)
         report.count("REB-3", sum(first.sent > soonest for first in group))
         for part in _of_one_partition(facts, group) if by_key else (group,):
             find_inversions(report, "REB-3", part, unseen, lambda _: True)

@@ -15,7 +15,6 @@ from typing import Final
 
 from partq.conformance.facts.candidate_partitions import Path, Paths
 from partq.conformance.facts.index import Facts
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.screens.protocol import Report, Screen
@@ -82,7 +81,7 @@ def _wrong(paths: Paths, path: Path) -> Record:
 def _by_standby(paths: Paths, record: Record) -> bool:
     """Whether the flow that should not have got it certainly was a standby."""
     sessions = paths.timeline.sessions_of.get(record.args.get("flow", ""), ())
-    return any(paths.timeline.stands_by(session, returned(record)) for session in sessions)
+    return any(paths.timeline.stands_by(session, record.end) for session in sessions)
 
 
 def _judge_keys(paths: Paths, report: Report, misdelivered: bool) -> None:

@@ -17,7 +17,6 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Interval
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits
@@ -61,7 +60,7 @@ def check(facts: Facts) -> Report:
 
 def _epoch(kills: list[Interval], life: Lifetime) -> int:
     """After how many restarts the message was sent; -1 where one was under way."""
-    start, end = life.record.call, returned(life.record)
+    start, end = life.record.call, life.record.end
     before = bisect_right(kills, end, key=attrgetter("start"))
     return -1 if before and kills[before - 1].end >= start else before
 
@@ -120,7 +119,7 @@ def _judge_balance(facts: Facts, report: Report, keyless: list[Lifetime]) -> Non
     accepted = {
         sent.record.i: sent.record
         for sent in facts.sends
-        if sent.key is None and sent.record.ok and quiet(sent.record.call, returned(sent.record))
+        if sent.key is None and sent.record.ok and quiet(sent.record.call, sent.record.end)
     }
     places = {life.record.i: life.partition for life in reversed(keyless) if life.record.i in accepted}
     choices = Counter(places.values())

@@ -33,7 +33,6 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.lifetimes import Lifetime
 from partq.conformance.facts.outages import Outages
-from partq.conformance.facts.records import returned, span
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.configuration import COUNTER_BITS
@@ -187,7 +186,7 @@ def _connection(facts: Facts) -> Callable[[Sequence[Lifetime]], Class]:
     """The sender, and how many connections had been lost; itself where that is not sure."""
     faults = ("partition_down", "broker_kill", "frontend_lost")
     lost = [record for record in facts.disruptions if record.op not in faults]
-    since = _since([span(record) for record in lost])
+    since = _since([record.span for record in lost])
 
     def classes(sends: Sequence[Lifetime]) -> Class:
         epoch = since(sends)
@@ -208,7 +207,7 @@ def _diverted(outages: Outages, sends: Sequence[Lifetime]) -> Class:
     last = max(life.possibly_from for life in sends if life.partition == home)
 
     def classify(life: Lifetime) -> Hashable:
-        start, end = life.record.call, returned(life.record)
+        start, end = life.record.call, life.record.end
         if home is None or life.partition == home or end > last:
             return None
         return id(life) if outages.certainly_down(home, start, end) else None
@@ -221,7 +220,7 @@ def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     changes: dict[str, list[tuple[int, int]]] = {}
     for record in facts.disruptions:
         if record.op != "broker_kill":
-            changes.setdefault(record.op.replace("_", " "), []).append(span(record))
+            changes.setdefault(record.op.replace("_", " "), []).append(record.span)
     if facts.dead:
         changes["broker kill"] = [(interval.start, interval.end) for interval in facts.dead]
     if facts.down:

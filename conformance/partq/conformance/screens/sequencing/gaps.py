@@ -16,7 +16,6 @@ from typing import NamedTuple
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes, scheduled
 from partq.conformance.facts.numbers import Numbers, Placements
-from partq.conformance.facts.records import returned
 from partq.conformance.screens.attribution import homes
 from partq.conformance.screens.protocol import Report
 from partq.model.messages import conflicting
@@ -118,9 +117,7 @@ def _tried(facts: Facts, life: Lifetime) -> Iterator[int]:
     record = life.record
     if life.sent.key is None:
         for partition, intervals in facts.down.items():
-            if any(
-                interval.start <= returned(record) and record.call <= interval.end for interval in intervals
-            ):
+            if any(interval.start <= record.end and record.call <= interval.end for interval in intervals):
                 yield partition
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from partq.conformance.facts.index import Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.facts.numbers import Numbers, Placements
-from partq.conformance.facts.records import REMOVALS, returned
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.sequencing.gaps import judge_gaps
@@ -150,8 +150,8 @@ class Sequencing:
             txn = self.facts.txns.get(settlement.args.get("txn", ""))
             may_count = settlement.ok and (txn is None or txn.committed_from is not None)
             if settlement.op in REMOVALS and may_count:
-                return settlement.call < returned(by)
-        return by.op == "receive" and seen.ret < by.call and returned(by) < seen.held_until
+                return settlement.call < by.end
+        return by.op == "receive" and seen.ret < by.call and by.end < seen.held_until
 
     # SEQ-3 and SEQ-7.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from partq.conformance.facts.index import RET, Facts, Observation, Txn
 from partq.conformance.facts.lifetimes import Lifetimes
-from partq.conformance.facts.records import REMOVALS, returned
+from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record, time_text
 from partq.conformance.screens.attribution import applies, homes, key_rule, unfit_in_session
 from partq.conformance.screens.protocol import Report, Screen
@@ -108,7 +108,7 @@ def _is_left(facts: Facts, txn: Txn, record: Record, seen: Observation) -> bool:
     again = next((one for one in seen.settlements if ended is not None and one.call > ended), None)
     if again is not None and again.ok and "txn" not in again.args:
         return True
-    id, last = seen.delivery.id, returned(record if txn.end is None else txn.end)
+    id, last = seen.delivery.id, (txn.end or record).end
     shown = (*facts.received[id], *facts.peeked.get(id, ()))
     return record.op in REMOVALS and any(one.call > last for one in shown)
 
@@ -140,7 +140,7 @@ def _undone(
 
 def _struck(facts: Facts, start: int, end: int) -> bool:
     """Whether a fault that may undo what was stored lies between."""
-    near = (fault for fault in facts.disruptions if fault.call <= end and returned(fault) >= start)
+    near = (fault for fault in facts.disruptions if fault.call <= end and fault.end >= start)
     return any(fault.op in WIPING for fault in near)
 
 
