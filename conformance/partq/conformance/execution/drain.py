@@ -20,17 +20,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from partq.conformance.of_mechanisms import given
-from partq.conformance.workload.cases.steps import (
-    asking,
-    bind,
-    complete,
-    disconnect,
-    pass_time,
-    peek,
-    receive,
-    rollback,
-    unbind,
-)
+from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.operations.record import Args
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Delivery
@@ -157,7 +147,7 @@ def drain(plan: DrainPlan) -> Emptying:
     left = True
     for client in plan.clients:
         left = (yield from _leave(plan, client)) and left
-    if plan.profile.flows and not (yield from _insist(bind(DRAINER))):
+    if plan.profile.flows and not (yield from _insist(do.bind(DRAINER))):
         return ()
     outlets = plan.entity.outlets
     if not (left and (outlets or (yield from _empty(plan)))):
@@ -219,17 +209,17 @@ def _insist(step: Step) -> Drain:
 
 def _leave(plan: DrainPlan, client: str) -> Drain:
     """End what the client holds, where time does not end it."""
-    yield rollback(client)
+    yield do.rollback(client)
     if plan.profile.locks_expire:
         return True
     if plan.profile.flows and (yield from _unbind(plan, client)):
         return True
-    return (yield from _insist(disconnect(client)))
+    return (yield from _insist(do.disconnect(client)))
 
 
 def _unbind(plan: DrainPlan, client: str) -> Drain:
     for _ in range(plan.most_flows):
-        if not (yield from _insist(unbind(client))):
+        if not (yield from _insist(do.unbind(client))):
             return False
     return True
 
@@ -239,7 +229,7 @@ def _empty(plan: DrainPlan, of: Args = MAIN) -> Drain:
     budget = 2 * plan.sent // BATCH + 2 * plan.sent + plan.rounds * (plan.quiet + TRIES)
     met, vain, repeats = set[str](), 0, 0
     while vain < plan.rounds and repeats < REPEATS:
-        if wait and (did := (yield pass_time(wait))) is not None and not did.ok:
+        if wait and (did := (yield do.pass_time(wait))) is not None and not did.ok:
             return False
         found, budget = yield from _receive_all(plan, budget, of)
         empty = plan.is_empty()
@@ -276,18 +266,18 @@ def _receive_all(plan: DrainPlan, budget: int, of: Args) -> Receiving:
     mode, found, quiet = "receive_and_delete", set[str](), 0
     while quiet < plan.quiet and budget > 0:
         budget -= 1
-        did = yield asking(receive(DRAINER, BATCH, plan.patience, mode), of)
+        did = yield do.asking(do.receive(DRAINER, BATCH, plan.patience, mode), of)
         if did is None or not did.ok:
             if did is not None and did.error == "unsupported":
                 mode = "peek_lock"
             if did is not None and did.error == CONNECTION_LOST and plan.profile.flows:
-                yield disconnect(DRAINER)
-                yield bind(DRAINER)
+                yield do.disconnect(DRAINER)
+                yield do.bind(DRAINER)
             continue
         quiet = 0 if did.messages else quiet + 1
         found.update(message.id for message in did.messages)
         if did.messages and mode == "peek_lock":
-            yield asking(complete(DRAINER, *range(len(did.messages))), of)
+            yield do.asking(do.complete(DRAINER, *range(len(did.messages))), of)
     return found, budget
 
 
@@ -313,7 +303,7 @@ def _take(left: Iterable[Delivery]) -> Taking:
 
 def _peek(plan: DrainPlan, of: Args) -> Generator[Step, StepResult | None, tuple[Delivery, ...] | None]:
     """What a peek still shows, None if it fails; nothing where there is no peek, and nothing is set aside."""
-    look = asking(peek(DRAINER, BATCH, "start"), of)
+    look = do.asking(do.peek(DRAINER, BATCH, "start"), of)
     if not plan.profile.peek or look.op in plan.lacks:
         return None if plan.sets_aside else ()
     did = yield look

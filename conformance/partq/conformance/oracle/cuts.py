@@ -18,20 +18,9 @@ from typing import Final
 from msgspec import structs
 
 from partq.conformance.history import History, Record
+from partq.conformance.oracle import roles
 from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.reading import PUNCTUAL
-from partq.conformance.oracle.roles import (
-    CANCELS,
-    COMMITS,
-    DELIVERS,
-    ENDS,
-    FLOWS,
-    LOOKS,
-    REMOVES,
-    SETTLES,
-    SHOWS,
-    UPDATES,
-)
 from partq.conformance.oracle.strikes import Faults, Takings
 from partq.model.configuration import COUNTER_BITS, FOREVER
 from partq.model.messages import Delivery, effective_key
@@ -89,7 +78,7 @@ class Cuts:
         cancels: dict[int, list[int]] = {}
         for n, record in enumerate(self.records):
             self._index(n, record)
-            if record.op == CANCELS:
+            if record.op == roles.CANCELS:
                 cancels.setdefault(record.args["seq"], []).append(n)
         for record in self.records if cancels else ():
             for shown in record.messages:
@@ -103,7 +92,7 @@ class Cuts:
                 self.txn_of.setdefault(id, []).append(txn)
 
     def _index(self, n: int, record: Record) -> None:
-        if record.op == UPDATES:
+        if record.op == roles.UPDATES:
             self.updates.append(n)
         if record.op == DRAINED:
             self.always.append(n)
@@ -114,7 +103,7 @@ class Cuts:
             self.sent.setdefault(message.id, n)
         for shown in record.messages:
             self.of_message.setdefault(shown.id, []).append(n)
-            if shown.lock is not None and record.op not in SETTLES:
+            if shown.lock is not None and record.op not in roles.SETTLES:
                 self.held.setdefault(shown.lock, shown.id)
             self.counted[shown.id] = max(self.counted.get(shown.id, 0), shown.delivery_count or 0)
             if shown.seq is None:
@@ -127,8 +116,8 @@ class Cuts:
                 self.of_message[self.held[token]].append(n)
         if "txn" in record.args:
             self.of_txn.setdefault(record.args["txn"], []).append(n)
-            if record.op in ENDS and record.ok:
-                ended = self.committed if record.op == COMMITS else self.rolled_back
+            if record.op in roles.ENDS and record.ok:
+                ended = self.committed if record.op == roles.COMMITS else self.rolled_back
                 ended[record.args["txn"]] = self._end(n)
 
     def _touched(self, places: Iterable[int]) -> Ids:
@@ -166,7 +155,7 @@ class Cuts:
         for line in (*self._by_number(), *self._by_key()):
             yield from (frozenset(pair) for pair in pairwise(line))
         for record in self.records:
-            if len(record.messages) > 1 and record.op in SHOWS:
+            if len(record.messages) > 1 and record.op in roles.SHOWS:
                 shown = [one.id for one in record.messages]
                 yield from (frozenset(shown[n : n + TOGETHER]) for n in range(0, len(shown), TOGETHER))
 
@@ -212,23 +201,23 @@ class Cuts:
     def _part(self, record: Record, ids: Ids, txns: set[str]) -> Record | None:
         """The record as the excerpt holds it."""
         txn = record.args.get("txn")
-        if record.op in FLOWS or (txn is not None and txn not in txns):
+        if record.op in roles.FLOWS or (txn is not None and txn not in txns):
             return None
         refused = record.refused
         sends = "messages" in record.args
         if refused and txn is None and not record.is_env and not sends:
             return self._refused(record, ids)
         shown = tuple(one for one in record.messages if one.id in ids)
-        if record.op in LOOKS:
+        if record.op in roles.LOOKS:
             return self._look(record, shown, ids)
-        if record.op in DELIVERS:
+        if record.op in roles.DELIVERS:
             return structs.replace(record, messages=shown) if shown or record.unknown else None
         args = dict(record.args)
         if sends and not refused:
             args["messages"] = tuple(one for one in args["messages"] if one.id in ids)
             if not args["messages"]:
                 return None
-        if record.op in SETTLES and not refused and "locks" in args:
+        if record.op in roles.SETTLES and not refused and "locks" in args:
             args["locks"] = tuple(t for t in args["locks"] if self.held.get(t, None) in ids)
             if not args["locks"]:
                 return None
@@ -257,7 +246,7 @@ class Cuts:
     def _gone_at(self, id: str) -> int:
         for n in self.of_message.get(id, ()):
             record = self.records[n]
-            removes = record.op in REMOVES or (record.op in DELIVERS and record.deletes)
+            removes = record.op in roles.REMOVES or (record.op in roles.DELIVERS and record.deletes)
             if removes and record.ok:
                 end = self._end(n) if "txn" not in record.args else self.committed.get(record.args["txn"])
                 if end is not None:

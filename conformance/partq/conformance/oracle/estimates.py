@@ -13,21 +13,8 @@ from itertools import pairwise
 from random import Random
 from typing import Final, NamedTuple
 
+from partq.conformance.oracle import roles
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
-from partq.conformance.oracle.roles import (
-    ARRIVES,
-    BINDS,
-    BURIES,
-    COMMITS,
-    DELIVERS,
-    DOWN,
-    LEAVES,
-    LOOKS,
-    OUTAGES,
-    REMOVES,
-    RETURNS,
-    TELLS,
-)
 from partq.model.configuration import FOREVER, Config, position
 from partq.model.domains.norm import key_in_order
 from partq.model.operations import Outcome
@@ -76,7 +63,7 @@ def _arrivals(effects: Sequence[Effect]) -> dict[int, Estimate]:
     arrivals = {
         message.id: n
         for n, effect in enumerate(effects)
-        if effect.action.op in ARRIVES
+        if effect.action.op in roles.ARRIVES
         for message in effect.action.messages
     }
     shows = [effect for effect in effects if arrivals and not effect.action.messages]
@@ -122,13 +109,13 @@ def _estimate(effect: Effect, enqueued: Mapping[str, list[int]], cfg: Config) ->
     times: list[int] = []
     if effect.action.messages:
         times = [hint.enqueued_at for hint in shown if hint.enqueued_at is not None]
-    elif effect.action.op in DELIVERS:
+    elif effect.action.op in roles.DELIVERS:
         times = [d.locked_until - cfg.lock_duration for d in shown if d.locked_until is not None]
-    elif effect.action.op == COMMITS:
+    elif effect.action.op == roles.COMMITS:
         times = enqueued.get(effect.action.txn or "", [])
     if times and effect.call <= max(times) <= effect.ret:
         shown_at = _within(max(times) - cfg.skew, max(times) + cfg.skew)
-        return shown_at if effect.action.op in DELIVERS else shown_at._replace(high=effect.ret * FINE)
+        return shown_at if effect.action.op in roles.DELIVERS else shown_at._replace(high=effect.ret * FINE)
     soon = _within(effect.call, effect.call + 1 if effect.ret == FOREVER else effect.ret)
     return soon._replace(high=FOREVER * FINE) if effect.ret == FOREVER else soon
 
@@ -140,15 +127,15 @@ def _within(low: int, high: int) -> Estimate:
 
 def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]:
     """When flows came and went: an event tells of it at once, or a rebalance a delay (ns) later."""
-    events = [effect for effect in effects if effect.action.op == TELLS]
+    events = [effect for effect in effects if effect.action.op == roles.TELLS]
     ready = sorted({event.call for event in events if event.action.state == "ready"})
     found = {}
     for n, effect in enumerate(effects):
-        if effect.action.op in BINDS and effect.observed.status == Outcome.OK:
+        if effect.action.op in roles.BINDS and effect.observed.status == Outcome.OK:
             index = bisect_left(ready, effect.call + delay)
             if index < len(ready) and ready[index] - delay <= effect.ret:
                 found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
-        elif effect.action.op in LEAVES:
+        elif effect.action.op in roles.LEAVES:
             told = [e.call for e in events if e.action.state in _LEFT and effect.call <= e.call <= effect.ret]
             if told:
                 found[n] = _within(effect.call, effect.ret).moved(told[0] * FINE)
@@ -163,7 +150,7 @@ def orderings_of(
 ) -> Iterator[Ordering]:
     """Pairs of effects that most likely took place in this order."""
     done = ((n, effect) for n, effect in enumerate(effects) if effect.observed.status == Outcome.OK)
-    commits = {effect.action.txn: n for n, effect in done if effect.action.op == COMMITS}
+    commits = {effect.action.txn: n for n, effect in done if effect.action.op == roles.COMMITS}
     for pair in (
         *_by_visibility(effects, senders, shows, commits),
         *_by_settlement(effects, shows),
@@ -202,13 +189,13 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
     holders = {
         shown.lock: (shown.id, n)
         for n, effect in enumerate(effects)
-        for shown in (effect.observed.messages if effect.action.op in DELIVERS else ())
+        for shown in (effect.observed.messages if effect.action.op in roles.DELIVERS else ())
         if shown.lock is not None
     }
     for n, effect in enumerate(effects):
         if effect.observed.status == Outcome.ERROR:
             continue
-        if effect.action.op in DELIVERS and effect.action.mode != "peek_lock":
+        if effect.action.op in roles.DELIVERS and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
                 yield from ((other, n) for other in shows[shown.id] if other != n)
         for token in effect.action.locks:
@@ -216,10 +203,10 @@ def _by_settlement(effects: Sequence[Effect], shows: dict[str, list[int]]) -> It
                 continue
             id, taken = holders[token]
             for other in shows[id]:
-                again = effects[other].action.op in DELIVERS and other > taken
-                if effect.action.op in RETURNS and again:
+                again = effects[other].action.op in roles.DELIVERS and other > taken
+                if effect.action.op in roles.RETURNS and again:
                     yield n, other
-                elif effect.action.op in REMOVES:
+                elif effect.action.op in roles.REMOVES:
                     yield other, n
 
 
@@ -229,9 +216,9 @@ def _by_number(effects: Sequence[Effect], commits: Commits, bits: int) -> Iterat
     for sends in (True, False):
         first: dict[int, list[tuple[int, int]]] = {}
         for n, effect in enumerate(effects):
-            fits = effect.action.messages if sends else effect.action.op in DELIVERS
+            fits = effect.action.messages if sends else effect.action.op in roles.DELIVERS
             done = n if effect.action.txn is None else commits.get(effect.action.txn)
-            if fits and done is not None and effect.action.op != BURIES and not effect.action.entity:
+            if fits and done is not None and effect.action.op != roles.BURIES and not effect.action.entity:
                 fresh = [d for d in effect.observed.messages if d.seq is not None and not d.delivery_count]
                 if fresh:
                     counter = min((d.seq or 0) % (1 << bits) for d in fresh)
@@ -251,7 +238,7 @@ def _by_domain(effects: Sequence[Effect], senders: dict[str, int], cfg: Config) 
     lines: dict[int | str, dict[int, list[_Sent]]] = {}
     met: set[str] = set()
     for n, effect in enumerate(effects):
-        for shown in effect.observed.messages if effect.action.op in DELIVERS else ():
+        for shown in effect.observed.messages if effect.action.op in roles.DELIVERS else ():
             sender, domain = senders.get(shown.id), keys.get(shown.id) if by_key else name_of(shown)
             if shown.id in met or sender is None or domain is None or domain == "":
                 continue
@@ -300,7 +287,11 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
             for place in places | set(homes[n][:1]):
                 sends.setdefault(place, []).append(n)
     for n, effect in enumerate(effects):
-        if effect.action.op in LOOKS and effect.action.only is not None and not effect.observed.messages:
+        if (
+            effect.action.op in roles.LOOKS
+            and effect.action.only is not None
+            and not effect.observed.messages
+        ):
             for other in sends.get(effect.action.only, ()):
                 if effects[other].ret > effect.call and effects[other].call < effect.ret:
                     yield n, other
@@ -308,10 +299,10 @@ def _by_emptiness(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Itera
 
 def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator[Ordering]:
     """What a partition answers comes before its outage or after it; what it refuses, in between."""
-    outages = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in OUTAGES]
+    outages = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in roles.OUTAGES]
     faults = [(n, effect) for n, effect in outages if effect.action.partition is not None]
     for f, fault in faults:
-        begins, name = fault.action.op == DOWN, fault.action.partition
+        begins, name = fault.action.op == roles.DOWN, fault.action.partition
         for n, effect in enumerate(effects):
             if effect.call > fault.ret or effect.ret < fault.call:
                 continue
@@ -324,8 +315,10 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
 
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
     """Of flows that bind at once, those to which partitions are given soonest come first."""
-    ready = [e for e in effects if e.action.op == TELLS and e.action.state == "ready"]
-    binds = [n for n, e in enumerate(effects) if e.action.op in BINDS and e.observed.status == Outcome.OK]
+    ready = [e for e in effects if e.action.op == roles.TELLS and e.action.state == "ready"]
+    binds = [
+        n for n, e in enumerate(effects) if e.action.op in roles.BINDS and e.observed.status == Outcome.OK
+    ]
     firsts = {
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds

@@ -6,15 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from partq.conformance.workload.phrases import (
-    Draft,
-    Phrases,
-    restart,
-    send,
-    send_alike,
-    send_some,
-    settlement,
-)
+from partq.conformance.workload import phrases
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.model.profiles import SECOND
 
 
@@ -62,7 +55,7 @@ def _mixed_batch(draft: Draft) -> None:
 
 def _restart_and_bind(draft: Draft) -> None:
     """The broker is killed and started; whoever consumed has to bind anew."""
-    restart(draft)
+    phrases.restart(draft)
     _bind_anew(draft, draft.clients)
     rest(draft)
     _spread(draft)
@@ -73,11 +66,11 @@ def _handoff(draft: Draft) -> None:
     old, new = draft.client(), draft.client()
     draft.add(old, "bind")
     rest(draft)
-    send_some(draft, 2, 3)
+    phrases.send_some(draft, 2, 3)
     draft.receive(old, 20)
     draft.add(new, "bind")
     draft.wait(draft.entity.rebalance_delay + SECOND)
-    send(draft)
+    phrases.send(draft)
     draft.receive(old, 5)
     if draft.chance(2):
         draft.add(old, "complete", pick=list(range(20)))
@@ -104,11 +97,11 @@ def _given_back(draft: Draft) -> None:
     old, new = draft.two()
     draft.add(old, "bind")
     rest(draft)
-    send_some(draft, 2, 4)
+    phrases.send_some(draft, 2, 4)
     draft.receive(old, 20)
     draft.add(new, "bind")
     draft.wait(draft.entity.rebalance_delay + SECOND // 2)
-    send_alike(draft, draft.key(), 1, 3)
+    phrases.send_alike(draft, draft.key(), 1, 3)
     op = "abandon" if draft.source.below(3) else "complete"
     draft.add(old, op, pick=list(range(1 + draft.source.below(20))))
     _receive(draft, (old, new), 20)
@@ -122,7 +115,7 @@ def _too_late(draft: Draft) -> None:
     key = draft.key()
     draft.add(old, "bind")
     rest(draft)
-    send_alike(draft, key, 2, 3)
+    phrases.send_alike(draft, key, 2, 3)
     draft.receive(old, 1 + draft.source.below(4))
     if draft.chance(2):
         draft.add(new, "bind")
@@ -132,7 +125,7 @@ def _too_late(draft: Draft) -> None:
     draft.send(draft.client(), draft.message(key))
     if draft.chance(2):
         draft.receive(new, 20)
-    draft.add(old, settlement(draft), pick=[0, 1], lost=[0])
+    draft.add(old, phrases.settlement(draft), pick=[0, 1], lost=[0])
     _receive(draft, (new, old), 20)
 
 
@@ -141,7 +134,7 @@ def _all_leave(draft: Draft) -> None:
     for client in draft.clients[:3]:
         draft.add(client, "bind")
     rest(draft)
-    send_some(draft, 2, 4)
+    phrases.send_some(draft, 2, 4)
     _receive(draft, draft.clients[:3], 5)
     for client in draft.clients[: 1 + draft.source.below(3)]:
         draft.add(client, "unbind" if draft.source.below(3) else "disconnect")
@@ -174,7 +167,7 @@ def _second_flow(draft: Draft) -> None:
     draft.add(client, "bind")
     draft.add(client, "bind", another=True)
     rest(draft)
-    send_some(draft, 2, 4)
+    phrases.send_some(draft, 2, 4)
     for _ in range(2):
         draft.receive(client, 5, flow=draft.source.below(2))
     draft.add(client, "complete", pick=[0, 1])
@@ -189,12 +182,12 @@ def _killed_early(draft: Draft) -> None:
     draft.add(old, "bind")
     if draft.chance(2):
         rest(draft)
-        send(draft)
+        phrases.send(draft)
         draft.receive(old, 5)
         draft.add(new, "bind")
         if draft.chance(2):
             draft.wait(draft.entity.rebalance_delay + SECOND)
-    restart(draft)
+    phrases.restart(draft)
     draft.wait(draft.entity.rebalance_delay // 2)
     _bind_anew(draft, (old, new))
     _receive(draft, (old, new), 5)
@@ -204,7 +197,7 @@ def _killed_early(draft: Draft) -> None:
 def _newcomer(draft: Draft) -> None:
     """A client binds, and at once receives and deletes."""
     client = draft.client()
-    send(draft)
+    phrases.send(draft)
     draft.add(client, "bind")
     draft.take(client, 2)
 

@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from partq.conformance.workload.phrases import (
-    Draft,
-    Phrases,
-    browse,
-    restart,
-    send,
-    send_batch,
-    send_some,
-    settlement,
-)
+from partq.conformance.workload import phrases
+from partq.conformance.workload.phrases import Draft, Phrases
 from partq.conformance.workload.request_phrases import after_transaction
 from partq.conformance.workload.weights import PAIRS
 from partq.model.operations import ENV
@@ -49,13 +41,13 @@ def _store_and_receive(draft: Draft, client: str, key: str) -> None:
     """Messages of the key and of others, most of them locked by the client."""
     for _ in range(2 + draft.source.below(2)):
         draft.send(draft.client(), draft.message(key))
-        send(draft)
+        phrases.send(draft)
     for _ in range(3):
         draft.receive(client, 3)
 
 
 def _sends(draft: Draft, client: str, key: str) -> None:
-    send_some(draft, 2, 4)
+    phrases.send_some(draft, 2, 4)
 
 
 def _impatient_sends(draft: Draft, client: str, key: str) -> None:
@@ -72,12 +64,12 @@ def _keyless(draft: Draft, client: str, key: str) -> None:
 
 def _batches(draft: Draft, client: str, key: str) -> None:
     for _ in range(2):
-        send_batch(draft, draft.some_key(), 2, 2)
+        phrases.send_batch(draft, draft.some_key(), 2, 2)
 
 
 def _settlements(draft: Draft, client: str, key: str) -> None:
     for pick in range(2 + draft.source.below(3)):
-        draft.add(client, settlement(draft), pick=[pick])
+        draft.add(client, phrases.settlement(draft), pick=[pick])
 
 
 def _renewals(draft: Draft, client: str, key: str) -> None:
@@ -105,7 +97,7 @@ def _begin_and_settle(draft: Draft, client: str, key: str) -> None:
     _store_and_receive(draft, client, key)
     draft.add(client, "begin")
     for _ in range(1 + draft.source.below(3)):
-        draft.add(client, settlement(draft), pick=[0], txn=True)
+        draft.add(client, phrases.settlement(draft), pick=[0], txn=True)
     if draft.chance(2):
         draft.send(client, draft.message(key), txn=True)
 
@@ -114,7 +106,7 @@ def _end(draft: Draft, client: str, key: str) -> None:
     if draft.chance(3):
         draft.send(client, draft.message(key), txn=True)
     if draft.chance(2):
-        draft.add(client, settlement(draft), pick=[0], txn=True)
+        draft.add(client, phrases.settlement(draft), pick=[0], txn=True)
     draft.add(client, "rollback" if draft.chance(5) else "commit")
 
 
@@ -126,12 +118,12 @@ def _transactions(draft: Draft, client: str, key: str) -> None:
 
 def _ask_again(draft: Draft, client: str, key: str) -> None:
     after_transaction(draft, client, key)
-    browse(draft)
+    phrases.browse(draft)
 
 
 def _peeks(draft: Draft, client: str, key: str) -> None:
     draft.add(client, "peek", max=5)
-    browse(draft, client)
+    phrases.browse(draft, client)
     draft.add(client, "peek", max=5)
 
 
@@ -185,7 +177,7 @@ def _front_end(draft: Draft, client: str) -> Repair:
 
 
 def _restart(draft: Draft, client: str) -> Repair:
-    restart(draft)
+    phrases.restart(draft)
     return lambda: None
 
 

@@ -13,34 +13,17 @@ from ..messages import Delivery
 from ..sequencing.norm import counter_of, named, shown_seq
 from ..state import Entry, Lock, Place, State, entries
 from ..statuses import BACK, LOCKED, STATUSES
-from .norm import (
-    DELETE,
-    as_found,
-    by_number,
-    counted,
-    deadline,
-    delivered,
-    explained,
-    given_at,
-    is_marked,
-    latest,
-    located,
-    may_exceed,
-    ordered_apart,
-    passed,
-    rivals,
-    stored_at,
-)
+from . import norm
 
 
-@instead(by_number, "RCV-3", where=lambda cfg: not (cfg.profile.flows or ordered_apart(cfg)))
-@instead(by_number, "REB-3", where=lambda cfg: cfg.profile.flows)
+@instead(norm.by_number, "RCV-3", where=lambda cfg: not (cfg.profile.flows or norm.ordered_apart(cfg)))
+@instead(norm.by_number, "REB-3", where=lambda cfg: cfg.profile.flows)
 def any_order(told: bool, state: State) -> bool:
     """First deliveries follow no numbers."""
     return False
 
 
-@instead(passed, "RCV-2")
+@instead(norm.passed, "RCV-2")
 def passed_as_lost(told: list[Entry | None], state: State, entry: Entry, slack: int) -> list[Entry | None]:
     """A message that is passed is lost."""
     return told or [None]
@@ -49,7 +32,7 @@ def passed_as_lost(told: list[Entry | None], state: State, entry: Entry, slack: 
 # Messages that come back, or are elsewhere: moves of the broker made as late as an answer shows them
 
 
-@instead(as_found, "RCV-7", broken=True)
+@instead(norm.as_found, "RCV-7", broken=True)
 def revived(told: State, state: State, answer: Sequence[Delivery]) -> State:
     """Messages shown that were finished are stored again."""
     if not state.breaks("RCV-7"):  # consulted at any answer, for a pair: what comes back may end only later
@@ -75,7 +58,7 @@ def _as_shown(entry: Entry, seen: Delivery) -> Entry:
     return entry._replace(status=rest or entry.status, tries=count, rest=rest)
 
 
-@instead(as_found, "SEQ-6", "PEEK-6", "RCV-6", "RCV-12", broken=True)
+@instead(norm.as_found, "SEQ-6", "PEEK-6", "RCV-6", "RCV-12", broken=True)
 def elsewhere(told: State, state: State, answer: Sequence[Delivery]) -> State:
     """Messages shown are stored where they are shown: in another partition than before (SEQ-6), at another
     place since a peek (PEEK-6), and there, too, while they are locked (RCV-6), or shown twice (RCV-12)."""
@@ -122,7 +105,7 @@ def _moved(state: State, seen: Delivery, copied: bool = False) -> State:
     return with_part(state, p, part._replace(next=max(part.next, number + 1), base=base, log=log))
 
 
-@instead(stored_at, "RCV-1", "RCV-6", "RCV-7", "RCV-12", "TXN-5", "TXN-10", broken=True)
+@instead(norm.stored_at, "RCV-1", "RCV-6", "RCV-7", "RCV-12", "TXN-5", "TXN-10", broken=True)
 def stored_twice(told: Place | None, state: State, seen: Delivery, parts: Sequence[int]) -> Place | None:
     """A message is stored twice: the one with this number is meant."""
     for p in parts if told is not None else ():
@@ -132,19 +115,19 @@ def stored_twice(told: Place | None, state: State, seen: Delivery, parts: Sequen
     return told
 
 
-@beyond(explained, "RCV-6", "RCV-7")
-@beyond(explained, "RCV-12", broken=True)
+@beyond(norm.explained, "RCV-6", "RCV-7")
+@beyond(norm.explained, "RCV-12", broken=True)
 def delivered_twice(
     state: State, action: Action, answer: Sequence[Delivery], parts: Sequence[int] | None = None
 ) -> Iterator[State]:
     """An answer holds messages twice: they are delivered once, with two locks."""
     if len({seen.id for seen in answer}) == len(answer) or _once(state, action, answer):
         return
-    moved = as_found(state, answer)
-    kept = _kept(answer, located(moved, action, answer, parts))
+    moved = norm.as_found(state, answer)
+    kept = _kept(answer, norm.located(moved, action, answer, parts))
     once = [seen for n, seen in enumerate(answer) if n in kept]
     tokens = {seen.id: seen.lock for n, seen in enumerate(answer) if n not in kept and seen.lock}
-    for after in explained(moved, action, once, parts) if 0 < len(once) < len(answer) else ():
+    for after in norm.explained(moved, action, once, parts) if 0 < len(once) < len(answer) else ():
         for p, part in enumerate(after.parts):
             log = [_with_rival(entry, tokens.get(entry.id)) for entry in part.log]
             after = with_part(after, p, with_log(part, tuple(log)))
@@ -162,12 +145,12 @@ def _kept(answer: Sequence[Delivery], found: list[Place | None]) -> set[int]:
 
 def _once(state: State, action: Action, answer: Sequence[Delivery]) -> bool:
     """Whether the answer, or any, may hold no message twice."""
-    if len(answer) > action.max and not may_exceed(state):
+    if len(answer) > action.max and not norm.may_exceed(state):
         return True
     profile = state.cfg.profile
     if profile.partitioned and not profile.flows and "RCV-12" in state.cfg.binding:
         return state.forbids("RCV-12")
-    return state.forbids("RCV-7" if action.mode == DELETE else "RCV-6")
+    return state.forbids("RCV-7" if action.mode == norm.DELETE else "RCV-6")
 
 
 def _with_rival(entry: Entry, token: str | None) -> Entry:
@@ -179,26 +162,26 @@ def _with_rival(entry: Entry, token: str | None) -> Entry:
 # Counts, marks and locks
 
 
-@instead(counted, "RCV-9")
+@instead(norm.counted, "RCV-9")
 def uncounted(told: list[Taken], state: State, entry: Entry, reach: int, count: int | None) -> list[Taken]:
     """The count is what the delivery shows."""
     ways = (told if count is None else takings(state, entry, reach))[:2]
     return [way if count is None else way._replace(tries=count) for way in ways]
 
 
-@beyond(is_marked, "REB-3")
+@beyond(norm.is_marked, "REB-3")
 def marked_anyhow(cfg: Config, mark: bool, entry: Entry, taken: Taken) -> bool:
     """The redelivered mark is wrong; where the rule does not bind it says nothing."""
     return True
 
 
-@beyond(is_marked, "RCV-1", "RCV-7", broken=True)
+@beyond(norm.is_marked, "RCV-1", "RCV-7", broken=True)
 def marked_as_another(cfg: Config, mark: bool, entry: Entry, taken: Taken) -> bool:
     """A wrong mark tells of a delivery that was not (RCV-1), or of an earlier one (RCV-7)."""
     return True
 
 
-@instead(delivered, "RCV-8")
+@instead(norm.delivered, "RCV-8")
 def remembered(
     told: State | None,
     state: State,
@@ -216,7 +199,7 @@ def _given(state: State, answer: Sequence[Delivery]) -> State:
     return state._replace(former=tuple(sorted({*state.former, *tokens}))) if tokens else state
 
 
-@instead(rivals, "RCV-6")
+@instead(norm.rivals, "RCV-6")
 def rivals_held(told: tuple[str, ...], state: State, lock: Lock, action: Action) -> tuple[str, ...]:
     """A message is delivered while another lock on it certainly holds."""
     if lock.token is None or lock.lo <= state.now + action.slack:
@@ -224,17 +207,17 @@ def rivals_held(told: tuple[str, ...], state: State, lock: Lock, action: Action)
     return (*lock.rivals, lock.token)
 
 
-@instead(deadline, "RCV-13", broken=True)
+@instead(norm.deadline, "RCV-13", broken=True)
 def too_late(
     told: tuple[int, int], state: State, taken: Taken, slack: int, until: int | None
 ) -> tuple[int, int]:
     """A lock that is shown to last too long ends then, or when it would have to."""
-    if until is None or until <= latest(state.cfg, taken, state.now + slack):
+    if until is None or until <= norm.latest(state.cfg, taken, state.now + slack):
         return told
-    return deadline(state, taken, slack, None)[0], told[1]
+    return norm.deadline(state, taken, slack, None)[0], told[1]
 
 
-@instead(given_at, "ORD-2")
+@instead(norm.given_at, "ORD-2")
 def never_given(told: int, state: State, action: Action) -> int:
     """The lock blocks nothing."""
     return 0

@@ -12,55 +12,43 @@ from ..locks.norm import ended
 from ..messages import Delivery
 from ..state import Entry, Lock, State
 from ..statuses import BACK, CACHED, DEFERRED, LOCKED, OWED, SCHEDULED, SHOWN, VISIBLE
+from . import observed
 from .cursors import moved, start_of, starts
-from .observed import (
-    counts,
-    found_empty,
-    left_out,
-    looks,
-    moved_unseen,
-    revealed,
-    shows,
-    shows_any,
-    shows_from,
-    suffices,
-    unseen,
-)
 
 
-@instead(found_empty, "PEEK-4")
+@instead(observed.found_empty, "PEEK-4")
 def empty_at_will(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
     """A peek shows nothing though a message is there."""
     return told or state
 
 
-@instead(found_empty, "PEEK-5")
+@instead(observed.found_empty, "PEEK-5")
 def empty_later(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
     """The same, later in the walk of a cursor."""
     walks = action.from_seq is None and any(start_of(state, p, action) for p in range(len(state.parts)))
     return told or (state if walks else None)
 
 
-@instead(found_empty, "ROUTE-7")
+@instead(observed.found_empty, "ROUTE-7")
 def empty_in_outage(told: State | None, state: State, action: Action, parts: Sequence[int]) -> State | None:
     """The same, while another partition is down."""
     return told or (state if state.down else None)
 
 
-@beyond(suffices, "PEEK-7")
+@beyond(observed.suffices, "PEEK-7")
 def full_of_hidden(state: State, action: Action, missing: int) -> bool:
     """Hidden messages fill the whole answer."""
     return missing == action.max
 
 
-@instead(left_out, "PEEK-7")
+@instead(observed.left_out, "PEEK-7")
 def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> list[Entry | None]:
     """A message is hidden by a lock, as deferred, or, as the wide form has it, by a lock that it had."""
     had = entry.turn > 0 and NARROWLY not in state.cfg.waived
     return [entry] if had or entry.status in (LOCKED, CACHED, DEFERRED) else told
 
 
-@instead(shows, "PEEK-5", broken=True)
+@instead(observed.shows, "PEEK-5", broken=True)
 def shows_elsewhere(
     told: State | None, state: State, p: int, shown: list[Delivery], action: Action
 ) -> State | None:
@@ -69,10 +57,10 @@ def shows_elsewhere(
     if told is not None or once is None or action.from_seq is not None:
         return told
     numbers = {entry.id: entry.number for entry in state.parts[p].log if VISIBLE[entry.status]}
-    return shows_from(state, p, once, action, numbers[once[0].id])
+    return observed.shows_from(state, p, once, action, numbers[once[0].id])
 
 
-@instead(shows, "PEEK-1", "PEEK-2", broken=True)
+@instead(observed.shows, "PEEK-1", "PEEK-2", broken=True)
 def shows_any_of_them(
     told: State | None, state: State, p: int, shown: list[Delivery], action: Action
 ) -> State | None:
@@ -91,10 +79,10 @@ def shows_any_of_them(
     if action.from_seq is None and not state.breaks("PEEK-5"):
         if min(log[index].number for index in chosen) < starts(state, p, action)[0]:
             return None
-    return revealed(state, p, once, action, chosen, {})
+    return observed.revealed(state, p, once, action, chosen, {})
 
 
-@instead(shows, "TXN-5", broken=True)
+@instead(observed.shows, "TXN-5", broken=True)
 def shows_uncommitted(
     told: State | None, state: State, p: int, shown: list[Delivery], action: Action
 ) -> State | None:
@@ -103,7 +91,7 @@ def shows_uncommitted(
     others = [seen for seen in shown if seen.id not in waiting]
     if told is not None or len(others) == len(shown):
         return told
-    after = shows(state, p, others, action) if others else state
+    after = observed.shows(state, p, others, action) if others else state
     numbers = [entry.number for entry in state.parts[p].log if entry.id in waiting & {s.id for s in shown}]
     last = max((*numbers, -1 if after is None else start_of(after, p, action) - 1))
     return after and moved(after, action, p, last)
@@ -119,23 +107,23 @@ def _once(state: State, p: int, shown: list[Delivery]) -> list[Delivery] | None:
 # What a peek does to a message
 
 
-@instead(looks, "PEEK-6", broken=True)
+@instead(observed.looks, "PEEK-6", broken=True)
 def touched(told: Entry | None, state: State, entry: Entry, seen: Delivery, action: Action) -> Entry | None:
     """It is locked by the peek, counted, moved, or its lock ended, before it is shown; narrowly after it, so
     that it shows in what comes later."""
     if NARROWLY in state.cfg.waived:
         return told and _touched(state, told, seen._replace(delivery_count=None), action)
     before = _touched(state, entry, seen, action)
-    return counts(state, before, seen.delivery_count, state.now + action.slack)
+    return observed.counts(state, before, seen.delivery_count, state.now + action.slack)
 
 
-@beyond(unseen, "PEEK-6")
+@beyond(observed.unseen, "PEEK-6")
 def touched_unseen(state: State, action: Action) -> Iterator[State]:
     """A peek whose answer no client saw touches all messages."""
-    if not shows_any(state):
+    if not observed.shows_any(state):
         return
     if action.from_seq is None:
-        state = moved_unseen(state, action)
+        state = observed.moved_unseen(state, action)
     nothing = Delivery("")
     for p, part in enumerate(state.parts):
         log = (_touched(state, e, nothing, action) if VISIBLE[e.status] else e for e in part.log)
@@ -162,7 +150,7 @@ def _touched(state: State, entry: Entry, seen: Delivery, action: Action) -> Entr
     return entry._replace(status=LOCKED, lock=held, since=state.now, upsets=upsets)
 
 
-@instead(counts, "RCV-9", broken=True)
+@instead(observed.counts, "RCV-9", broken=True)
 def untold(told: Entry | None, state: State, entry: Entry, count: int | None, reach: int) -> Entry | None:
     """The count is what the first peek after a lock shows, and peeks show from then on."""
     if count is None or (count == entry.tries - 1 and entry.owed == OWED):

@@ -11,25 +11,9 @@ from ..configuration import FOREVER
 from ..delivery import norm as delivery
 from ..departures import beyond, instead
 from ..state import Deadline, Flows, State, Steps, is_up, range_of, up
+from . import norm
 from .consuming import delivers, is_nameless, is_own, one_by_one, receive, unnamed
 from .handoffs import changed, given_back, handed_over, handoff, handoff_time, redistributed, settled
-from .norm import (
-    bound,
-    delays,
-    distributed,
-    inherited,
-    is_due,
-    is_surplus,
-    left,
-    left_behind,
-    rebalance,
-    remaining,
-    taken_over,
-    timers,
-    unbound,
-    wanted,
-    without_flow,
-)
 
 _BOUND: Final = frozenset({"REB-2", "REB-14"})
 """With these a flow receives only from what delivers to it."""
@@ -47,11 +31,11 @@ def _any_time(state: State) -> Deadline:
 # Binding
 
 
-@beyond(bound, "REB-4", "REB-5", "REB-9", "REB-10")
+@beyond(norm.bound, "REB-4", "REB-5", "REB-9", "REB-10")
 def bound_anyhow(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> Iterator[State]:
     """A surplus flow is an active one (REB-5); one that binds waits, or is left out of rebalances (REB-4),
     also where its client comes back, before the delay ends (REB-9) or after it (REB-10)."""
-    if is_surplus(state, flows):
+    if norm.is_surplus(state, flows):
         anyhow = not state.forbids("REB-5")
     else:
         returns = flow[1] in flows.gone and not state.forbids("REB-10" if flows.timer is None else "REB-9")
@@ -65,7 +49,7 @@ def _left_out(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> 
     """The states after a bind of a flow that rebalances leave out, though there may be one; or that they
     include with those that they left out before."""
     waiting = (*flows.standby, flow)
-    later = dict.fromkeys((flows.timer, _any_time(state), *timers(state, flows, slack)))
+    later = dict.fromkeys((flows.timer, _any_time(state), *norm.timers(state, flows, slack)))
     for joining in dict.fromkeys(((), flows.standby, waiting)) if state.breaks("REB-4") else ((),):
         standby = tuple(one for one in waiting if one not in joining)
         active = (*flows.active, *joining)
@@ -76,37 +60,37 @@ def _left_out(state: State, flows: Flows, flow: tuple[str, str], slack: int) -> 
 # Leaving
 
 
-@instead(remaining, "REB-9", "REB-10", broken=True)
+@instead(norm.remaining, "REB-9", "REB-10", broken=True)
 def remembered(told: Flows, state: State, flows: Flows, name: str) -> Flows:
     """A client that reconnects gets its old flow."""
     who = next(proc for flow, proc in flows.active + flows.standby if flow == name)
     return told._replace(gone=tuple(sorted({*told.gone, who})))
 
 
-@beyond(left, "REB-4", broken=True)
+@beyond(norm.left, "REB-4", broken=True)
 def left_without_heir(state: State, name: str, slack: int) -> Iterator[State]:
     """What stands by is none, but a flow that was left out, and may go on to be: there are fewer active flows
     than partitions."""
-    after, was_active = without_flow(state, name, slack)
+    after, was_active = norm.without_flow(state, name, slack)
     flows = after.flows
     if flows is not None and was_active and flows.standby and len(flows.active) + 1 < len(state.parts):
         joined = flows._replace(active=flows.active + flows.standby, standby=())
         for one in (flows, joined):
-            yield from unbound(after, one, name, slack)
+            yield from norm.unbound(after, one, name, slack)
 
 
-@beyond(taken_over, "REB-6")
+@beyond(norm.taken_over, "REB-6")
 def taken_over_later(state: State, flows: Flows, name: str, slack: int) -> Iterator[State]:
     """A standby waits, or has some of the partitions, or another flow does: events tell."""
     for heir in flows.standby:
-        behind = left_behind(state, flows, name)
-        loose = inherited(flows, name, heir)._replace(timer=_any_time(state))
+        behind = norm.left_behind(state, flows, name)
+        loose = norm.inherited(flows, name, heir)._replace(timer=_any_time(state))
         yield changed(state, loose, behind, slack)
         owner = tuple(behind.get(p, pair) for p, pair in enumerate(loose.owner))
         yield state._replace(flows=loose._replace(owner=owner))
 
 
-@beyond(delays, "REB-7")
+@beyond(norm.delays, "REB-7")
 def any_delay(state: State, flows: Flows, slack: int) -> list[Deadline]:
     """The partitions of a lost flow wait for no delay, or for more than it."""
     return [_any_time(state)]
@@ -115,7 +99,7 @@ def any_delay(state: State, flows: Flows, slack: int) -> list[Deadline]:
 # Rebalances and handoffs
 
 
-@instead(distributed, "REB-12")
+@instead(norm.distributed, "REB-12")
 def uneven(
     told: Iterator[Distribution], state: State, wanted: Distribution, names: list[str]
 ) -> Iterator[Distribution]:
@@ -125,16 +109,16 @@ def uneven(
     return product(*(free if name is None else (name,) for name in wanted)) if known else iter(())
 
 
-@beyond(rebalance, "REB-11")
+@beyond(norm.rebalance, "REB-11")
 def forgotten(state: State, action: Action, seen: Observed | None) -> Steps:
     """Any partitions of lost flows stay unbound: the others move, or nothing does."""
     flows = state.flows
-    if flows is None or not is_due(state, flows):
+    if flows is None or not norm.is_due(state, flows):
         return
     orphans = {p: pair for p, pair in enumerate(flows.owner) if pair is not None and pair[1] == "unbound"}
     if not orphans:
         return
-    ended, target = flows._replace(timer=None), wanted(state, action)
+    ended, target = flows._replace(timer=None), norm.wanted(state, action)
     yield OK, state._replace(flows=ended)
     if None in target:
         return

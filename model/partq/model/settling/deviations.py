@@ -12,48 +12,30 @@ from ..operations import UNAVAILABLE, Outcome
 from ..sequencing.norm import home
 from ..state import Entry, Lock, Part, Place, State, Steps, find_lock
 from ..statuses import BACK, LOCKED
-from .norm import (
-    RETURNS,
-    abandoned,
-    apply,
-    finished,
-    held,
-    held_of,
-    holds,
-    in_one_partition,
-    latest,
-    lost,
-    reasons,
-    refused,
-    renew,
-    renewed,
-    settle,
-    shown_by,
-    shown_renewed,
-)
+from . import norm
 
 
-@beyond(settle, "RCV-14", where=lambda cfg: cfg.profile.partitioned and not cfg.profile.flows)
+@beyond(norm.settle, "RCV-14", where=lambda cfg: cfg.profile.partitioned and not cfg.profile.flows)
 def settled_apart(state: State, action: Action, seen: Observed | None) -> Steps:
     """Locks of several partitions: all are settled, or those of one if it is refused or the rule broken."""
-    known = held_of(held(state, action))
+    known = norm.held_of(norm.held(state, action))
     parts = sorted({p for p, _ in known})
     if seen is None or len(parts) < 2:
         return
     settled = seen.status == Outcome.OK
     answer = OK if settled else failure(INVALID | LOST)
     for p in [] if settled and not state.breaks("RCV-14") else parts:
-        yield answer, apply(state, action.op, [one for one in known if one[0] == p])
-    yield answer, apply(state, action.op, known)
+        yield answer, norm.apply(state, action.op, [one for one in known if one[0] == p])
+    yield answer, norm.apply(state, action.op, known)
 
 
-@beyond(settle, "RCV-8")
+@beyond(norm.settle, "RCV-8")
 def settled_late(state: State, action: Action, seen: Observed | None) -> Steps:
     """A lost lock settles or does not, though it is answered ok, and where the rule is broken one that is
     refused may settle all the same."""
-    places = held(state, action)
-    known, broken = held_of(places), state.breaks("RCV-8")
-    if seen is None or (known and not in_one_partition(state, known)):
+    places = norm.held(state, action)
+    known, broken = norm.held_of(places), state.breaks("RCV-8")
+    if seen is None or (known and not norm.in_one_partition(state, known)):
         return
     refusal = seen.status == Outcome.ERROR
     if refusal and not broken:
@@ -64,28 +46,28 @@ def settled_late(state: State, action: Action, seen: Observed | None) -> Steps:
         for op in dict.fromkeys((action.op, "complete") if broken else (action.op,)):
             yield answer, settled_anyhow(state, op, every)
     if None in places and every:
-        yield answer, apply(state, action.op, known)
+        yield answer, norm.apply(state, action.op, known)
     yield from ((answer, after) for after in _one_lost(state, action, known, not refusal))
 
 
 def _lost_places(state: State, action: Action, places: list[Place | None]) -> list[Place]:
     """The places of the messages whose locks are lost."""
     lost = (token for place, token in zip(places, action.locks, strict=True) if place is None)
-    return held_of([whose(state, token) for token in lost])
+    return norm.held_of([whose(state, token) for token in lost])
 
 
 def _one_lost(state: State, action: Action, places: list[Place], alone: bool) -> Iterator[State]:
     """The states in which one of these locks was lost, also if it is ``alone``, and the others settle."""
     for place in places:
-        for after in lost(state, place, state.now + action.slack):
-            rest = held_of([find_lock(after, token) for token in action.locks])
+        for after in norm.lost(state, place, state.now + action.slack):
+            rest = norm.held_of([find_lock(after, token) for token in action.locks])
             if rest or alone:
-                yield apply(after, action.op, rest)
+                yield norm.apply(after, action.op, rest)
 
 
 def _may_be_refused(state: State, action: Action, places: list[Place], seen: Observed) -> bool:
     """Whether the refusal breaks no requirement: it is a passing one, or a lock may have been lost."""
-    return seen.error in UNAVAILABLE or not all(holds(state, place, action.slack) for place in places)
+    return seen.error in UNAVAILABLE or not all(norm.holds(state, place, action.slack) for place in places)
 
 
 def settled_anyhow(state: State, op: str, places: list[Place]) -> State:
@@ -93,8 +75,8 @@ def settled_anyhow(state: State, op: str, places: list[Place]) -> State:
     already."""
     for p, index in sorted(places, reverse=True):
         entry = state.parts[p].log[index]
-        if op != RETURNS or entry.lock is not None:
-            state = apply(state, op, [(p, index)])
+        if op != norm.RETURNS or entry.lock is not None:
+            state = norm.apply(state, op, [(p, index)])
         else:
             state = put(state, p, index, entry._replace(upsets=entry.upsets + 1))
     return state
@@ -111,16 +93,16 @@ def whose(state: State, token: str) -> Place | None:
     return None
 
 
-@beyond(renew, "RCV-8")
+@beyond(norm.renew, "RCV-8")
 def renewed_late(state: State, action: Action, seen: Observed | None) -> Steps:
     """A lost lock is renewed, or is said to be (one that may just have been lost, too), and where the rule is
     broken a renewal that is refused is made."""
     if seen is None:
         return
-    place, messages = held(state, action)[0], seen.messages
+    place, messages = norm.held(state, action)[0], seen.messages
     refusal = seen.status == Outcome.ERROR
     if place is not None and not refusal:
-        for after in lost(state, place, state.now + action.slack):
+        for after in norm.lost(state, place, state.now + action.slack):
             yield Answer(Outcome.OK, messages=messages), after
         return
     if refusal and not state.breaks("RCV-8"):
@@ -132,7 +114,8 @@ def renewed_late(state: State, action: Action, seen: Observed | None) -> Steps:
         yield answer, state
     found = place or whose(state, action.locks[0])
     if found is not None:
-        yield answer, put(state, *found, _held_again(state, action, found, place is not None, shown_by(seen)))
+        again = _held_again(state, action, found, place is not None, norm.shown_by(seen))
+        yield answer, put(state, *found, again)
 
 
 def _held_again(state: State, action: Action, place: Place, holds: bool, shown: Delivery | None) -> Entry:
@@ -140,50 +123,50 @@ def _held_again(state: State, action: Action, place: Place, holds: bool, shown: 
     entry = state.parts[place[0]].log[place[1]]
     count = entry.tries if holds else max(0, entry.tries - 1)
     again = entry._replace(status=LOCKED, tries=count, lock=Lock(action.locks[0], action.proc, 0, 0))
-    return renewed(state, again, action, shown)._replace(upsets=entry.tries - count)
+    return norm.renewed(state, again, action, shown)._replace(upsets=entry.tries - count)
 
 
-@beyond(refused, "RCV-6")
+@beyond(norm.refused, "RCV-6")
 def refused_at_once(state: State, action: Action, places: list[Place | None], seen: Observed | None) -> Steps:
     """A lock that holds is reported as lost, and may be used again."""
-    if seen is None or seen.status != Outcome.ERROR or not held_of(places):
+    if seen is None or seen.status != Outcome.ERROR or not norm.held_of(places):
         return
-    if seen.error is None or seen.error not in reasons(state, places):
+    if seen.error is None or seen.error not in norm.reasons(state, places):
         yield failure(LOST), state
 
 
-@beyond(lost, "RCV-2")
+@beyond(norm.lost, "RCV-2")
 def lost_with_its_message(state: State, place: Place, reach: int) -> Iterator[State]:
     """A lock ends with its message."""
     yield put(state, *place, None)
 
 
-@instead(finished, "RCV-7", broken=True)
+@instead(norm.finished, "RCV-7", broken=True)
 def remembered(told: Part, state: State, part: Part, ended: list[Entry]) -> Part:
     """A finished message may return."""
     kept = [e._replace(status=BACK, lock=None, since=state.now, upsets=1, group=None) for e in ended]
     return told._replace(gone=tuple(sorted((*told.gone, *kept))))
 
 
-@instead(abandoned, "PEEK-6", broken=True)
+@instead(norm.abandoned, "PEEK-6", broken=True)
 def abandoned_after_a_peek(told: Entry | None, state: State, entry: Entry) -> Entry | None:
     """A peek's effect on the lock may still be counted."""
     return told and told._replace(upsets=entry.upsets)
 
 
-@instead(shown_renewed, "SEQ-6")
+@instead(norm.shown_renewed, "SEQ-6")
 def shown_elsewhere(told: Part | None, state: State, p: int, index: int, shown: Delivery) -> Part | None:
     """A message was numbered anew, into another partition."""
     consistent, where = home(state.cfg, shown)
     return state.parts[p] if consistent and where not in (None, p) else told
 
 
-@instead(renewed, "RCV-13", broken=True)
+@instead(norm.renewed, "RCV-13", broken=True)
 def renewed_too_long(
     told: Entry, state: State, entry: Entry, action: Action, shown: Delivery | None
 ) -> Entry:
     """A lock that is shown to last too long ends then, or when it would have to."""
     until = None if shown is None else shown.locked_until
-    if until is None or until <= latest(state, action) or told.lock is None:
+    if until is None or until <= norm.latest(state, action) or told.lock is None:
         return told
     return told._replace(lock=told.lock._replace(lo=state.now + state.cfg.lock_duration))

@@ -19,26 +19,10 @@ from ..scheduling import norm as scheduling
 from ..settling.deviations import whose
 from ..settling.norm import REMOVES, RETURNS, apply, held, held_of, lost, settled
 from ..state import LATE, Entry, Pending, Place, State, Steps, Txn, find_number, transaction
+from . import norm
 from .commits import rolled_back, sent
 from .ending import commit, ended, rollback, tainted
 from .limits import idled, is_overdue, lasts
-from .norm import (
-    cancel,
-    doomed,
-    enlisted_locks,
-    fits,
-    is_second,
-    is_unfit,
-    may_be_enlisted,
-    may_enlist,
-    may_leave,
-    may_refuse_key,
-    send,
-    settle,
-    settling,
-    takes_keyless,
-    takes_locks,
-)
 
 Breaches = Callable[[State, Txn, Action], bool]
 
@@ -74,8 +58,8 @@ def done_outside(state: State, action: Action, seen: Observed | None) -> Steps:
 
 @beyond(commit, "TXN-9", broken=True)
 @beyond(rollback, "TXN-9", broken=True)
-@beyond(settle, "TXN-9", broken=True)
-@beyond(send, "TXN-9", broken=True)
+@beyond(norm.settle, "TXN-9", broken=True)
+@beyond(norm.send, "TXN-9", broken=True)
 def done_outside_in_the_end(state: State, action: Action, seen: Observed | None) -> Steps:
     """The same after a transaction was rolled back, as it was idle for too long."""
     txn = transaction(state, action.txn)
@@ -90,7 +74,7 @@ def _outside(state: State, action: Action, seen: Observed | None) -> Steps:
         yield OK, apply(state, action.op, places)
 
 
-@beyond(cancel, "TXN-5", broken=True)
+@beyond(norm.cancel, "TXN-5", broken=True)
 def cancelled_before_the_commit(state: State, action: Action, seen: Observed | None) -> Steps:
     """What a transaction cancels is gone at once, whatever becomes of the transaction."""
     place = scheduling.waiting(state, action)
@@ -101,13 +85,13 @@ def cancelled_before_the_commit(state: State, action: Action, seen: Observed | N
 # Sending
 
 
-@beyond(takes_keyless, "TXN-1", "KEY-5")
+@beyond(norm.takes_keyless, "TXN-1", "KEY-5")
 def keyless_taken(state: State) -> bool:
     """A keyless message is part of a transaction (TXN-1), or its ID is taken for a key (KEY-5)."""
     return True
 
 
-@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-3", "KEY-7", "RCV-1", broken=True)
+@beyond(norm.send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-3", "KEY-7", "RCV-1", broken=True)
 def refused_and_done(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send that has to be refused is, and what the history shows of it is stored at once or at any later
     time."""
@@ -117,7 +101,7 @@ def refused_and_done(state: State, action: Action, seen: Observed | None) -> Ste
     keys, kinds = keys_in(state, action), stored_by_refusals(state, action, seen)
     if (
         (None in keys and state.breaks("TXN-1"))
-        or (is_second(txn, keys) and state.breaks("TXN-2"))
+        or (norm.is_second(txn, keys) and state.breaks("TXN-2"))
         or (any(map(conflicting, action.messages)) and state.breaks("KEY-3"))
         or (len(keys) > 1 and state.breaks("KEY-7"))
         or _is_breach(state, txn, action)
@@ -135,11 +119,13 @@ def _open(state: State, action: Action) -> tuple[State, Txn | None]:
 def _accepting(state: State, action: Action, seen: Observed | None) -> tuple[State, Txn | None]:
     """The state and the transaction if it may take the send, as an answer that is ok."""
     state, txn = _open(state, action)
-    ok = seen is None or seen.status == Outcome.OK
-    return state, txn if ok and (not is_unfit(state, action) or may_be_enlisted(state, action)) else None
+    if seen is not None and seen.status != Outcome.OK:
+        return state, None
+    fits = not norm.is_unfit(state, action) or norm.may_be_enlisted(state, action)
+    return state, txn if fits else None
 
 
-@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "TXN-5", broken=True)
+@beyond(norm.send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "TXN-5", broken=True)
 def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send takes effect outside its transaction."""
     state, txn = _accepting(state, action, seen)
@@ -148,57 +134,59 @@ def done_apart(state: State, action: Action, seen: Observed | None) -> Steps:
     keys = keys_in(state, action)
     if (
         state.breaks("TXN-5")
-        or (is_second(txn, keys) and state.breaks("TXN-2"))
+        or (norm.is_second(txn, keys) and state.breaks("TXN-2"))
         or (None in keys and state.breaks("TXN-1"))
         or _is_breach(state, txn, action)
     ):
         yield OK, withheld(state, _shown(action, seen))
 
 
-@beyond(send, "TXN-2", "TXN-4", broken=True)
+@beyond(norm.send, "TXN-2", "TXN-4", broken=True)
 def second_key_found_out(state: State, action: Action, seen: Observed | None) -> Steps:
     """A second key is found out at the commit."""
     state, txn = _accepting(state, action, seen)
     if txn is None:
         return
-    second = is_second(txn, keys_in(state, action)) and state.breaks("TXN-2")
+    second = norm.is_second(txn, keys_in(state, action)) and state.breaks("TXN-2")
     if second or _is_breach(state, txn, action):
-        yield OK, doomed(state, txn)
+        yield OK, norm.doomed(state, txn)
 
 
-@beyond(send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", broken=True)
+@beyond(norm.send, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", broken=True)
 def never_done(state: State, action: Action, seen: Observed | None) -> Steps:
     """A send that has to be refused is answered ok and never done."""
     state, txn = _accepting(state, action, seen)
     if txn is None or seen is None or seen.messages or not state.cfg.profile.partitioned:
         return
     keys = keys_in(state, action)
-    second = is_second(txn, keys) and not state.forbids("TXN-2")
-    if second or (None in keys and takes_keyless(state)) or _is_breach(state, txn, action):
+    second = norm.is_second(txn, keys) and not state.forbids("TXN-2")
+    if second or (None in keys and norm.takes_keyless(state)) or _is_breach(state, txn, action):
         yield OK, state
 
 
-@beyond(may_refuse_key, *PINNING, where=lambda cfg: not cfg.pinned)
+@beyond(norm.may_refuse_key, *PINNING, where=lambda cfg: not cfg.pinned)
 def unpinned_refused(state: State, txn: Txn, action: Action) -> bool:
     """A key that does not say where it lives may live elsewhere than what the transaction settles."""
     apart = state.cfg.profile.partitioned and txn.key is None and txn.locks_in is not None
     return apart and any(unpinned(state, action, m) for m in action.messages)
 
 
-@beyond(may_refuse_key, "TXN-1", broken=True)
+@beyond(norm.may_refuse_key, "TXN-1", broken=True)
 def first_key_refused(state: State, txn: Txn, action: Action) -> bool:
     """The first key after a message without one is refused as a second one is."""
     return bool(txn.sends) and txn.key is None
 
 
-@beyond(may_leave, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True)
+@beyond(
+    norm.may_leave, "TXN-1", "TXN-2", "TXN-3", "TXN-4", "KEY-5", "KEY-7", "ROUTE-5", *PINNING, broken=True
+)
 def leaves(state: State, txn: Txn, action: Action) -> bool:
     """A send does not go where its transaction is: it has another key, or none, or keys say nothing."""
     keys = keys_in(state, action)
     return (
-        (is_second(txn, keys) and state.breaks("TXN-2"))
+        (norm.is_second(txn, keys) and state.breaks("TXN-2"))
         or (len(keys) > 1 and state.breaks("KEY-7"))
-        or (None in keys and takes_keyless(state))
+        or (None in keys and norm.takes_keyless(state))
         or _is_breach(state, txn, action)
         or state.breaks("ROUTE-5")
         or state.breaks("ROUTE-1")
@@ -209,29 +197,29 @@ def leaves(state: State, txn: Txn, action: Action) -> bool:
 # Settling
 
 
-@beyond(takes_locks, "TXN-7")
+@beyond(norm.takes_locks, "TXN-7")
 def any_taken(state: State, txn: Txn, places: list[Place]) -> bool:
     """A transaction settles locks of any partition."""
     return True
 
 
-@beyond(takes_locks, "RCV-14")
+@beyond(norm.takes_locks, "RCV-14")
 def several_taken(state: State, txn: Txn, places: list[Place]) -> bool:
     """Locks of several partitions are settled in one request."""
     return len({p for p, _ in places}) > 1
 
 
-@beyond(settle, "TXN-5")
+@beyond(norm.settle, "TXN-5")
 def settled_at_once(state: State, action: Action, seen: Observed | None) -> Steps:
     """Locks do not wait for the end of their transaction: they settle, or end, at once."""
     state, txn = _open(state, action)
     if txn is None:
         return
-    state, places = settling(state, txn, action, seen)
-    if len(places) == len(action.locks) and may_enlist(state, txn, places):
+    state, places = norm.settling(state, txn, action, seen)
+    if len(places) == len(action.locks) and norm.may_enlist(state, txn, places):
         yield OK, apply(state, action.op, places)
         if _may_end_otherwise(state, action.op):
-            yield OK, _let_go(enlisted_locks(state, txn, action, places), places)
+            yield OK, _let_go(norm.enlisted_locks(state, txn, action, places), places)
 
 
 def _may_end_otherwise(state: State, op: str) -> bool:
@@ -248,38 +236,38 @@ def _let_go(state: State, places: list[Place]) -> State:
     return state
 
 
-@beyond(settle, "RCV-2", "RCV-6", "RCV-9", "PEEK-6", "TXN-7", broken=True)
+@beyond(norm.settle, "RCV-2", "RCV-6", "RCV-9", "PEEK-6", "TXN-7", broken=True)
 def refused_though_held(state: State, action: Action, seen: Observed | None) -> Steps:
     """A lock that holds is refused, having been lost with its message (RCV-2) or without (RCV-6); one in a
     second partition is refused, and settles all the same (TXN-7)."""
     state, txn = _open(state, action)
     if txn is None or seen is None or seen.status != Outcome.ERROR:
         return
-    state, places = settling(state, txn, action, seen)
+    state, places = norm.settling(state, txn, action, seen)
     for place in places:
         for after in lost(state, place, state.now + action.slack):
             yield failure(LOST), tainted(after, txn)
     if places and not state.forbids("RCV-6"):
         yield failure(LOST), tainted(state, txn)
-    if places and not fits(txn, places) and not state.forbids("TXN-7"):
-        yield failure(INVALID | LOST), enlisted_locks(state, txn, action, places)
+    if places and not norm.fits(txn, places) and not state.forbids("TXN-7"):
+        yield failure(INVALID | LOST), norm.enlisted_locks(state, txn, action, places)
         yield failure(INVALID | LOST), apply(state, action.op, places)
 
 
-@beyond(settle, "TXN-7", "RCV-8", broken=True)
+@beyond(norm.settle, "TXN-7", "RCV-8", broken=True)
 def accepted_though_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     """A lock that is lost settles, or is said to (RCV-8); one in a second partition is found out at the
     commit, or its settlement is never done (TXN-7)."""
     state, txn = _open(state, action)
     if txn is None or seen is None or seen.status == Outcome.ERROR:
         return
-    state, places = settling(state, txn, action, seen)
+    state, places = norm.settling(state, txn, action, seen)
     if len(places) == len(action.locks):
-        if not fits(txn, places) and not state.forbids("TXN-7"):
-            yield OK, doomed(state, txn)
+        if not norm.fits(txn, places) and not state.forbids("TXN-7"):
+            yield OK, norm.doomed(state, txn)
             yield OK, state
     elif not state.forbids("RCV-8"):
-        yield OK, enlisted_locks(state, txn, action, places) if places else state
+        yield OK, norm.enlisted_locks(state, txn, action, places) if places else state
         meant = {whose(state, token) for token in action.locks}
         yield OK, apply(state, "complete", sorted(place for place in meant if place is not None))
 
