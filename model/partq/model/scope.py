@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from . import mechanisms
 from .actions import NOWHERE, Action, Answer
+from .grouping import grouped
 from .machine import initial
 from .messages import SOLACE_KEY, KeyRule, Message
 from .offers import Actions, Group, Offer
@@ -150,10 +151,7 @@ class Scope:
             found += self._flows()
         for offer in self._offers.values():
             found += offer.groups(self)
-        merged: dict[frozenset[str], list[Actions]] = {}
-        for footprint, actions in found:
-            merged.setdefault(footprint, []).append(actions)
-        return tuple(Group(footprint, _all(several)) for footprint, several in merged.items())
+        return tuple(Group(footprint, _all(several)) for footprint, several in grouped(found).items())
 
     @cached_property
     def components(self) -> tuple[str, ...]:

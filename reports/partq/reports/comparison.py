@@ -25,6 +25,7 @@ from partq.conformance.verdict import (
     plural,
     some,
 )
+from partq.model.grouping import grouped
 from partq.model.requirements import Requirement, catalogue
 
 from .html import filled, static
@@ -113,11 +114,7 @@ class RowView:
     @property
     def silent(self) -> dict[tuple[Sign, str], list[CellView]]:
         """The others, by what they say."""
-        said: dict[tuple[Sign, str], list[CellView]] = {}
-        for cell in self.cells:
-            if not cell.anchor:
-                said.setdefault((cell.sign, cell.verdict.reason), []).append(cell)
-        return said
+        return grouped(((one.sign, one.verdict.reason), one) for one in self.cells if not one.anchor)
 
 
 class GroupView(NamedTuple):
@@ -207,8 +204,6 @@ def _groups(comparison: Comparison, columns: tuple[ColumnView, ...]) -> Iterator
 
 
 def _regression(one: Regression) -> RegressionView:
-    changes: dict[Change, list[tuple[Requirement, bool]]] = {}
-    for changed in one.changes:
-        changes.setdefault(changed.change, []).append((catalogue()[changed.requirement], changed.binding))
+    changes = grouped((it.change, (catalogue()[it.requirement], it.binding)) for it in one.changes)
     views = (ChangeView(_CHANGE_SIGNS[change], tuple(rules)) for change, rules in changes.items())
     return RegressionView(one.profile, tuple(views))

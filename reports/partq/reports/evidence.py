@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from partq.conformance.history import Record, time_text
 from partq.conformance.verdict import Finding, causes_of, plural
+from partq.model.grouping import grouped
 from partq.model.messages import Message
 from partq.model.operations import DRAINER, OUTCOMES
 from partq.model.requirements import catalogue
@@ -307,9 +308,7 @@ def _histogram(title: str, counts: Mapping[int, Sequence[int]]) -> HistogramView
 
 def heat_maps(cells: Sequence[Cell], order: Sequence[tuple[str, str]]) -> tuple[HeatView, ...]:
     """One map of everything, and one for each broker and profile where there are a few, in that order."""
-    lanes: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        lanes.setdefault((cell.broker, cell.profile), []).append(cell)
+    lanes = grouped(((cell.broker, cell.profile), cell) for cell in cells)
     if len(lanes) <= 1:
         return tuple(_heat(profile, mine, True) for (_, profile), mine in lanes.items())
     whole = _heat("everything", cells, True)

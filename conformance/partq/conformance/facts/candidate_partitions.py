@@ -17,6 +17,7 @@ from partq.conformance.facts.flow_timeline import FlowTimeline
 from partq.conformance.facts.index import CALL, Facts, Observation
 from partq.conformance.facts.lifetimes import Lifetime, Lifetimes
 from partq.conformance.history import Record
+from partq.model.grouping import grouped
 
 ANYWHERE: Final = -1
 """The set of all partitions, for a message without evidence."""
@@ -114,10 +115,8 @@ class Paths:
     def _left_to_another(self) -> bool:
         """Whether some flow certainly left to another what it could have had: it got nothing while the
         other's message was there, and no assignment changed until that came."""
-        modest: dict[str, list[Record]] = {}
-        for record in self.facts.receives:
-            if not record.messages and record.ok and self.ready(record):
-                modest.setdefault(record.args.get("flow", ""), []).append(record)
+        empty = (one for one in self.facts.receives if not one.messages and one.ok and self.ready(one))
+        modest = grouped((one.args.get("flow", ""), one) for one in empty)
         return any(
             self._passed_by(modest, since, taken)
             for path in self.by_id.values()

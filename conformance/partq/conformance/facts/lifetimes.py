@@ -16,6 +16,7 @@ from partq.conformance.facts.index import CALL, FOREVER, Facts, Observation, Sen
 from partq.conformance.facts.locks import Locks
 from partq.conformance.facts.records import REMOVALS
 from partq.conformance.history import Record
+from partq.model.grouping import grouped
 from partq.model.messages import Delivery, ambiguous
 
 SENT_TWICE: Final = "its ID was sent more than once"
@@ -137,11 +138,8 @@ class Lifetimes:
 
     @cached_property
     def placed(self) -> dict[int, list[Lifetime]]:
-        placed: dict[int, list[Lifetime]] = {}
-        for life in self.stored:
-            if life.seq is not None and life.partition is not None:
-                placed.setdefault(life.partition, []).append(life)
-        return placed
+        numbered = (life for life in self.stored if life.seq is not None)
+        return grouped((life.partition, life) for life in numbered if life.partition is not None)
 
     def twice_in(self, answer: Record) -> Delivery | None:
         """The first message that is followed and in the answer for the second time."""

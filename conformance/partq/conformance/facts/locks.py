@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final, TypeVar
 
 from partq.conformance.facts.index import FOREVER, Facts, Observation
 from partq.conformance.facts.intervals import NEVER, Intervals
 from partq.conformance.facts.outages import Outages
 from partq.conformance.history import Record
+from partq.model.grouping import grouped
 from partq.model.profiles import requirements_of
 
 T = TypeVar("T")
@@ -224,14 +226,11 @@ def _first(intervals: Mapping[T, Intervals], own: T, common: T, since: int) -> i
 
 def _departures(facts: Facts) -> dict[str, Intervals]:
     """By client: when it left or may have been cut off; under "" faults that hit no particular client."""
-    intervals: dict[str, list[tuple[int, int]]] = {}
-    for record in facts.flows:
-        if record.op in ("unbind", "disconnect") and not record.refused:
-            intervals.setdefault(record.proc, []).append(record.span)
-    for record in facts.disruptions:
-        if record.op in ("connection_lost", "frontend_lost"):
-            intervals.setdefault(record.args.get("proc", ""), []).append(record.span)
-    return {client: Intervals(found) for client, found in intervals.items()}
+    left = (one for one in facts.flows if one.op in ("unbind", "disconnect") and not one.refused)
+    lost = (one for one in facts.disruptions if one.op in ("connection_lost", "frontend_lost"))
+    clients = chain(((one.proc, one) for one in left), ((one.args.get("proc", ""), one) for one in lost))
+    found = grouped((client, one.span) for client, one in clients)
+    return {client: Intervals(spans) for client, spans in found.items()}
 
 
 def _handoffs(facts: Facts) -> dict[str | None, Intervals]:

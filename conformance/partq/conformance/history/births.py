@@ -18,6 +18,7 @@ from msgspec import structs
 from partq.conformance.history.entities import settings_of
 from partq.conformance.history.record import Header, History, Record
 from partq.conformance.history.transactions import transactions_apart
+from partq.model.grouping import grouped
 from partq.model.messages import Delivery, Message, is_shown_as
 
 
@@ -63,10 +64,11 @@ def told_apart(history: History) -> History:
 
 def _sent_again(history: History) -> dict[str, list[Born]]:
     """The sends of each ID of which there are several."""
-    found: dict[str, list[Born]] = {}
-    for n, record in enumerate(history.records):
-        for nth, message in enumerate(record.sent):
-            found.setdefault(message.id, []).append(Born(Place(n, True, nth), record, message))
+    found = grouped(
+        (message.id, Born(Place(n, True, nth), record, message))
+        for n, record in enumerate(history.records)
+        for nth, message in enumerate(record.sent)
+    )
     return {id: sends for id, sends in found.items() if len(sends) > 1}
 
 
@@ -105,9 +107,7 @@ def _can_be_told(sends: Sequence[Born], shown: Sequence[Shown], header: Header) 
 
 def _origins(sends: Sequence[Born], shown: Sequence[Shown], header: Header) -> dict[Place, Born] | None:
     """Of each appearance the one send that it can come from; None where there is none, or several."""
-    groups: dict[tuple[object, ...], list[Shown]] = {}
-    for one in shown:
-        groups.setdefault(_number(one), []).append(one)
+    groups = grouped((_number(one), one) for one in shown)
     left = {
         number: [send for send in sends if all(_fits(send, one, header.skew_ns) for one in group)]
         for number, group in groups.items()

@@ -15,15 +15,14 @@ from itertools import count
 from msgspec import structs
 
 from partq.conformance.history.record import History, Record
+from partq.model.grouping import grouped
 from partq.model.operations import BEGINS, ENDS
 
 
 def transactions_apart(history: History) -> History:
     """The history in which each transaction has a name of its own, as far as times tell."""
-    named: dict[str, list[int]] = {}
-    for n, record in enumerate(history.records):
-        if "txn" in record.args:
-            named.setdefault(record.args["txn"], []).append(n)
+    numbered = enumerate(history.records)
+    named = grouped((record.args["txn"], n) for n, record in numbered if "txn" in record.args)
     records = list(history.records)
     taken = {*named}
     for name, places in named.items():

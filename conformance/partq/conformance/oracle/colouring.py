@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from partq.conformance.oracle.placement import Clues
+from partq.model.grouping import grouped
 
 ROUNDS: Final = 100
 """The limit of moves of each group to a better place."""
@@ -42,10 +43,8 @@ class _Choice:
         self.chosen: dict[str, int] = {}
         self.load = [0] * count
         self.weights: Counter[Hashable] = Counter()
-        self.pauses: dict[str, list[tuple[int, int]]] = {}
-        for number, (p, groups) in enumerate(clues.pauses):
-            for group in groups:
-                self.pauses.setdefault(group, []).append((number, p))
+        pauses = enumerate(clues.pauses)
+        self.pauses = grouped((group, (number, p)) for number, (p, groups) in pauses for group in groups)
 
     def place(self, group: str) -> None:
         """Put the group into the partition with the least against it."""

@@ -23,6 +23,7 @@ from partq.conformance.oracle.excerpts import FLOWLESS, LEFT_OUT
 from partq.conformance.oracle.reading import PUNCTUAL
 from partq.conformance.oracle.strikes import Faults, Takings
 from partq.model.configuration import COUNTER_BITS, FOREVER
+from partq.model.grouping import grouped
 from partq.model.messages import Delivery, effective_key
 from partq.model.operations import DRAINED
 from partq.model.profiles import profile, requirements_of
@@ -75,21 +76,17 @@ class Cuts:
         self.rolled_back: dict[str, int] = {}
         self.counted: dict[str, int] = {}
         self.cancelled: dict[int, str] = {}
-        cancels: dict[int, list[int]] = {}
-        for n, record in enumerate(self.records):
+        numbered = [*enumerate(self.records)]
+        for n, record in numbered:
             self._index(n, record)
-            if record.op == roles.CANCELS:
-                cancels.setdefault(record.args["seq"], []).append(n)
+        cancels = grouped((one.args["seq"], n) for n, one in numbered if one.op == roles.CANCELS)
         for record in self.records if cancels else ():
             for shown in record.messages:
                 for n in cancels.pop(shown.seq or 0, ()):
                     self.of_message[shown.id].append(n)
                     self.cancelled[n] = shown.id
         self.txns = {txn: self._touched(places) for txn, places in self.of_txn.items()}
-        self.txn_of: dict[str, list[str]] = {}
-        for txn, ids in self.txns.items():
-            for id in ids:
-                self.txn_of.setdefault(id, []).append(txn)
+        self.txn_of = grouped((id, txn) for txn, ids in self.txns.items() for id in ids)
 
     def _index(self, n: int, record: Record) -> None:
         if record.op == roles.UPDATES:
@@ -160,9 +157,7 @@ class Cuts:
                 yield from (frozenset(shown[n : n + TOGETHER]) for n in range(0, len(shown), TOGETHER))
 
     def _by_number(self) -> list[list[str]]:
-        lines: dict[int, list[tuple[int, str]]] = {}
-        for id, (name, number) in self.numbers.items():
-            lines.setdefault(name, []).append((number, id))
+        lines = grouped((name, (number, id)) for id, (name, number) in self.numbers.items())
         return [[id for _, id in sorted(line)] for line in lines.values()]
 
     def _by_key(self) -> list[list[str]]:

@@ -20,6 +20,7 @@ from partq.conformance.oracle.placement import Clues, clues_of
 from partq.conformance.oracle.roles import BINDS, CUTS, DELIVERS, KILLS, REMOVES, TELLS, UNBINDS
 from partq.conformance.oracle.unplaced import likely_places
 from partq.model.configuration import Config, position
+from partq.model.grouping import grouped
 from partq.model.messages import message_id
 from partq.model.operations import FOR_GOOD, Outcome
 from partq.model.routing.placing import key_of
@@ -289,10 +290,8 @@ def _home(effect: Effect, shown: Mapping[str, int], cfg: Config) -> tuple[int, .
 
 def _events(effects: Sequence[Effect], cfg: Config) -> dict[int, list[int]]:
     """By partition: its assignment events, in the order of their times."""
-    found: dict[int, list[int]] = {}
-    for n, effect in enumerate(effects):
-        if effect.action.op == TELLS and effect.action.partition in cfg.names:
-            found.setdefault(cfg.names.index(effect.action.partition), []).append(n)
+    events = ((n, effect.action.partition) for n, effect in enumerate(effects) if effect.action.op == TELLS)
+    found = grouped((cfg.names.index(name), n) for n, name in events if name in cfg.names)
     for told in found.values():
         told.sort(key=lambda n: effects[n].call)
     return found
@@ -305,12 +304,8 @@ def _apart(effects: Sequence[Effect], told: Sequence[int]) -> bool:
 
 def _shows(effects: Sequence[Effect]) -> dict[str, list[int]]:
     """The effects whose answers show each message."""
-    found: dict[str, list[int]] = {}
-    for n, effect in enumerate(effects):
-        if not effect.action.messages:
-            for shown in effect.observed.messages:
-                found.setdefault(shown.id, []).append(n)
-    return found
+    answers = ((n, effect.observed) for n, effect in enumerate(effects) if not effect.action.messages)
+    return grouped((shown.id, n) for n, observed in answers for shown in observed.messages)
 
 
 def _copies_last(effects: Sequence[Effect], copied: Collection[str]) -> Iterator[Ordering]:

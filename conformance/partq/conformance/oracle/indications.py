@@ -19,6 +19,7 @@ from partq.conformance.history import History, Record
 from partq.conformance.oracle.effects import name_of
 from partq.conformance.oracle.roles import DOWN, OUTAGES, UP
 from partq.model.actions import INVALID
+from partq.model.grouping import grouped
 from partq.model.messages import Message, effective_key
 from partq.model.profiles import profile
 
@@ -49,9 +50,7 @@ INDICATED: Final = frozenset({*KINDS, "REB-18"})
 def contradicted(history: History) -> frozenset[str]:
     """The requirements of `INDICATED` that are not what is broken. Of `KINDS`, where equal keys are in two
     partitions: whichever of these is the key's, some sends to others are not of their kind."""
-    sends: dict[tuple[str, str], list[Send]] = {}
-    for send in _sends(history):
-        sends.setdefault(send.key, []).append(send)
+    sends = grouped((send.key, send) for send in _sends(history))
     found = {
         id
         for id, is_of_kind in KINDS.items()

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from partq.conformance.oracle.effects import Effect, held_messages
 from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TELLS, UPDATES
 from partq.model.configuration import FOREVER, Config
+from partq.model.grouping import grouped
 from partq.model.messages import Message
 from partq.model.operations import DRAINED, Outcome
 from partq.model.routing.placing import keys_of
@@ -221,11 +222,8 @@ def _deliveries(effects: Sequence[Effect], groups: Mapping[str, str]) -> Iterato
 
 def _told(effects: Sequence[Effect], cfg: Config) -> dict[int, list[Effect]]:
     """By position of a partition: its assignment events in their order."""
-    told: dict[int, list[Effect]] = {}
-    for effect in effects:
-        if effect.action.op == TELLS and effect.action.partition in cfg.names:
-            told.setdefault(cfg.names.index(effect.action.partition), []).append(effect)
-    return told
+    events = ((effect, effect.action.partition) for effect in effects if effect.action.op == TELLS)
+    return grouped((cfg.names.index(name), effect) for effect, name in events if name in cfg.names)
 
 
 def _ownership(
@@ -315,9 +313,7 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
     """For each group those that cannot share its partition: a message was delivered while an earlier one,
     which the flow did not have, was still to come. ``abandoned``: locks; until its next delivery a message
     may stand anywhere then."""
-    coming: dict[str, list[Delivered]] = {}
-    for delivery in reversed(deliveries):
-        coming.setdefault(delivery.id, []).append(delivery)
+    coming = grouped((delivery.id, delivery) for delivery in reversed(deliveries))
     waiting: dict[str, list[str]] = {}
     for delivery in sorted(deliveries, key=lambda d: d.sent):
         if delivery.id not in waiting.setdefault(delivery.group, []):
@@ -345,10 +341,7 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
         last[delivery.id] = delivery
         if not coming[delivery.id] and delivery.id in waiting.get(delivery.group, ()):
             waiting[delivery.group].remove(delivery.id)
-    apart: dict[str, list[str]] = {}
-    for group, other in sorted(pairs):
-        apart.setdefault(group, []).append(other)
-    return apart
+    return grouped(sorted(pairs))
 
 
 def _keep_deleted_apart(

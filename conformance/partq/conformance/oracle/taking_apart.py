@@ -25,6 +25,7 @@ from partq.conformance.oracle.hidden_locks import missed_by
 from partq.conformance.oracle.roles import BATCHES, DELIVERS, DOWN, SCHEDULES, TELLS, UP, Role, by_role
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.configuration import FOREVER
+from partq.model.grouping import grouped
 from partq.model.messages import Delivery, as_active, as_again, as_dead, conflicting, is_scheduled
 from partq.model.operations import CLOCK, CONNECTION_LOST, LINK_LOST, UNAVAILABLE, UNDOES, Outcome
 from partq.model.profiles import Entity, Profile, profile
@@ -268,9 +269,7 @@ def _groups(shown: Sequence[Delivery], family: Profile) -> list[tuple[Delivery, 
         return [(message,) for message in shown]
     if not family.partitioned:
         return [tuple(shown)]
-    groups: dict[int | None, list[Delivery]] = {}
-    for message in shown:
-        groups.setdefault(name_of(message), []).append(message)
+    groups = grouped((name_of(message), message) for message in shown)
     return [tuple(shown)] if None in groups else [tuple(group) for group in groups.values()]
 
 
@@ -312,10 +311,7 @@ def _of_batch(effect: Effect, family: Profile, entity: Entity, positions: int) -
 
 def _left_out(shown: Iterable[Delivery]) -> dict[int | None, int]:
     """By partition: how many numbers there are between the lowest and the highest of these that none has."""
-    numbers: dict[int | None, list[int]] = {}
-    for one in shown:
-        if one.seq is not None:
-            numbers.setdefault(name_of(one), []).append(one.seq)
+    numbers = grouped((name_of(one), one.seq) for one in shown if one.seq is not None)
     return {name: max(here) - min(here) + 1 - len(here) for name, here in numbers.items()}
 
 

@@ -34,6 +34,7 @@ from partq.conformance.workload.program import Program
 from partq.conformance.workload.program_writer import HASTE, MARGIN, Move, Writer
 from partq.model.actions import INTERNAL, Action, Answer
 from partq.model.explore import Edge, Graph, reach, tours
+from partq.model.grouping import grouped
 from partq.model.operations import ENV, Outcome
 from partq.model.profiles import SECOND, profile
 from partq.model.scope import PRODUCER, Scope
@@ -194,10 +195,7 @@ class _Odds:
         self.edges = [[e for e in edges if e not in plan.without] for edges in survey.graph.edges]
         self.costs: dict[Edge, float] = {}
         for edges in self.edges:
-            answers: dict[Action, list[Edge]] = {}
-            for edge in edges:
-                answers.setdefault(asked(edge), []).append(edge)
-            for several in answers.values():
+            for several in grouped((asked(edge), edge) for edge in edges).values():
                 total = sum(plan.passed.get(edge, 0) for edge in several) + len(several)
                 for edge in several:
                     share = (plan.passed.get(edge, 0) + 1) / total
@@ -315,12 +313,9 @@ def towards(survey: Survey, plan: Plan, random: Random) -> list[list[Edge]]:
     state that one of the wanted transitions answers, and on to what shows which answer it was."""
     odds = _Odds(survey, plan, random.random)
     ways = odds.ways()
-    groups: dict[tuple[int, Action], list[Edge]] = {}
-    for edge in plan.wanted:
-        if edge.source in ways:
-            groups.setdefault((edge.source, asked(edge)), []).append(edge)
+    reached = (edge for edge in plan.wanted if edge.source in ways)
     found = []
-    for several in groups.values():
+    for several in grouped(((edge.source, asked(edge)), edge) for edge in reached).values():
         edge = several[int(random.random() * len(several))]
         tour, known = [*ways[edge.source], edge], Known()
         for one in tour:

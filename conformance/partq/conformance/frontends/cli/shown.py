@@ -18,6 +18,7 @@ from partq.conformance.frontends.cli.table import Numbers, fits, verdict_table
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import Finding, Matched, Status, Verdicts, ambiguities, causes_of, plural
+from partq.model.grouping import grouped
 
 with lazily():
     from partq.conformance.evaluation import suite
@@ -159,11 +160,8 @@ def show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | No
 
 def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
     """The undecided rules, except the candidates of a violation."""
-    reasons: dict[str, list[str]] = {}
-    for name, verdict in result.items():
-        if verdict.status is Status.UNKNOWN and not verdict.candidates:
-            reasons.setdefault(verdict.reason, []).append(name)
-    return reasons
+    undecided = ((name, one) for name, one in result.items() if one.status is Status.UNKNOWN)
+    return grouped((one.reason, name) for name, one in undecided if not one.candidates)
 
 
 def show_table(

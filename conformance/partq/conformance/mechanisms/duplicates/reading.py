@@ -24,6 +24,7 @@ from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, where
 from partq.model.configuration import FOREVER, Config
 from partq.model.duplicates.norm import is_own_id
+from partq.model.grouping import grouped
 from partq.model.messages import Delivery, Message, as_copy, effective_key, is_copy, is_shown_as, message_id
 from partq.model.profiles import Entity, requirements_of
 
@@ -34,10 +35,7 @@ _Sends = list[tuple[Record, Message]]
 def _told_apart(entity: Entity, records: tuple[Record, ...], skew: int) -> tuple[Record, ...]:
     """The records with a name of its own for each message of an ID that was sent several times. Times of
     different clients may differ by ``skew``, ns. Raises `Ambiguous`."""
-    sends: dict[str, _Sends] = {}
-    for record in records:
-        for message in record.sent:
-            sends.setdefault(message.id, []).append((record, message))
+    sends = grouped((message.id, (record, message)) for record in records for message in record.sent)
     assigned = _assigned_ids(records)
     if any(id in assigned and not one.without_id for id, found in sends.items() for _, one in found):
         raise Ambiguous("a message was sent with the ID that another one was assigned")
@@ -175,12 +173,10 @@ _where_detected: Final = where(lambda facts: facts.entity.duplicate_detection)
 def _pairs(facts: Facts) -> Iterator[tuple[Sent, Sent]]:
     """Each two sends of one ID and key, one after the other, that were accepted."""
     for sends in facts.by_id.values():
-        by_key: dict[str | None, list[Sent]] = {}
-        for one in sends if len(sends) > 1 else ():
-            if one.record.ok:
-                by_key.setdefault(one.key if facts.profile.partitioned else None, []).append(one)
-        for accepted in by_key.values():
-            yield from pairwise(accepted)
+        accepted = (one for one in sends if one.record.ok)
+        by_key = grouped((one.key if facts.profile.partitioned else None, one) for one in accepted)
+        for sent_again in by_key.values():
+            yield from pairwise(sent_again)
 
 
 @_where_detected

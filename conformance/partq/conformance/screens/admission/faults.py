@@ -17,6 +17,7 @@ from partq.conformance.history import Record
 from partq.conformance.screens.admission.requests import request
 from partq.conformance.screens.attribution import homes, places
 from partq.conformance.screens.protocol import Report, Screen
+from partq.model.grouping import grouped
 from partq.model.messages import conflicting
 from partq.model.operations import UNAVAILABLE, Outcome
 from partq.model.profiles import SECOND, SEND_TIMEOUT
@@ -167,10 +168,8 @@ class _Faults:
     def _last_good(self, record: Record) -> int:
         """When the client's last operation that was ok returned; 0 if none was."""
         if self.good is None:
-            self.good = {}
-            for one in self.facts.records:
-                if one.ok and one.ret is not None:
-                    self.good.setdefault(one.proc, []).append(one.ret)
+            done = (one for one in self.facts.records if one.ok and one.ret is not None)
+            self.good = grouped((one.proc, one.end) for one in done)
         rets = self.good.get(record.proc, [])
         before = bisect_right(rets, record.call)
         return rets[before - 1] if before else 0

@@ -20,6 +20,7 @@ from partq.conformance.facts.outages import Outages
 from partq.conformance.history import Record
 from partq.conformance.screens.protocol import Report, Screen
 from partq.conformance.screens.routing.splits import Group, judge_splits
+from partq.model.grouping import grouped
 from partq.model.messages import KeyRule, conflicting
 
 ALPHA: Final = 1e-9
@@ -102,11 +103,8 @@ def _count_keys(facts: Facts, report: Report, groups: dict[Group, list[Lifetime]
 def _count_keyless(report: Report, keyless: list[Lifetime]) -> None:
     """The freedoms: where keyless messages are, and batches that lie in one partition."""
     report.count("ROUTE-3", len(keyless))
-    batches: dict[int, list[int | None]] = {}
-    for life in keyless:
-        record = life.record
-        if record.op == "send_batch":
-            batches.setdefault(record.i, []).append(life.partition)
+    batched = (life for life in keyless if life.record.op == "send_batch")
+    batches = grouped((life.record.i, life.partition) for life in batched)
     report.count("ROUTE-9", sum(len(m) > 1 and len(set(m)) == 1 for m in batches.values()))
 
 

@@ -36,6 +36,7 @@ from partq.conformance.facts.outages import Outages
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.configuration import COUNTER_BITS
+from partq.model.grouping import grouped
 from partq.model.messages import SOLACE_KEY, KeyRule
 
 ENOUGH: Final = 10.0
@@ -217,10 +218,8 @@ def _diverted(outages: Outages, sends: Sequence[Lifetime]) -> Class:
 
 def _changes(facts: Facts) -> dict[str, list[tuple[int, int]]]:
     """What may change where keys go -> from when to when it did, in order of time."""
-    changes: dict[str, list[tuple[int, int]]] = {}
-    for record in facts.disruptions:
-        if record.op != "broker_kill":
-            changes.setdefault(record.op.replace("_", " "), []).append(record.span)
+    others = (record for record in facts.disruptions if record.op != "broker_kill")
+    changes = grouped((record.op.replace("_", " "), record.span) for record in others)
     if facts.dead:
         changes["broker kill"] = [(interval.start, interval.end) for interval in facts.dead]
     if facts.down:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from partq.conformance.workload.operations.record import Args, Holdings, Operation, Told, some_of
+from partq.model.grouping import grouped
 from partq.model.operations import ENTITY, RECEIVE_MODES, Arg, Kind
 
 CURSORS: Final = ("cursor", "start")
@@ -37,10 +38,8 @@ def _shown(held: Holdings, told: Told) -> None:
 
 def _peeked(held: Holdings, told: Told) -> None:
     _shown(held, told)
-    held.showed = {}
-    for one in told.messages:
-        if one.state is not None and one.seq is not None:
-            held.showed.setdefault(one.state, []).append(one.seq)
+    numbered = ((one.state, one.seq) for one in told.messages)
+    held.showed = grouped((state, seq) for state, seq in numbered if state is not None and seq is not None)
 
 
 def _peek(held: Holdings, args: Args) -> Args | None:
