@@ -2,7 +2,7 @@
 
 import pytest
 
-from partq.spec.comparison.graphs import Graph, InvalidDump, explored, path_to, paths, read_dump, relabelled
+from partq.spec.comparison.graphs import Graph, InvalidDump, explored, paths, read_dump, relabelled, way_to
 
 DUMP = r"""
 strict digraph DiskGraph {
@@ -56,7 +56,7 @@ def test_a_graph_is_explored_up_to_a_limit() -> None:
 def test_the_way_to_a_state_is_a_shortest_one() -> None:
     graph = read_dump(DUMP, OPERATORS)
 
-    assert [path_to(paths(graph), n) for n in range(3)] == [[], ["inc_1"], ["inc_2"]]
+    assert [way_to(paths(graph), n) for n in range(3)] == [(), ("inc_1",), ("inc_2",)]
 
 
 def test_edges_are_called_as_the_state_before_them_says_and_may_be_left_out() -> None:

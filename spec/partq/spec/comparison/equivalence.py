@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from .graphs import SILENT, Edge, Graph, Key, path_to, paths
+from .graphs import SILENT, Before, Edge, Graph, Key, closed, paths, way_to
 
 Successors = tuple[tuple[str, ...], ...]
 """Of each of several states the labels of its edges."""
@@ -50,21 +50,21 @@ def same_graphs(
     quotients = []
     for graph, mapping, side in zip((one, other), mappings, sides, strict=True):
         if hidden := _hides_too_much(graph, mapping):
-            return Difference(tuple(path_to(paths(graph), hidden[0])), only=side, why=hidden[1])
+            return Difference(way_to(paths(graph), hidden[0]), only=side, why=hidden[1])
         quotients.append(graph.quotient(mapping))
     (keys, left), (other_keys, right) = quotients
     before = paths(left), paths(right)
     for mine, theirs, n in ((keys, other_keys, 0), (other_keys, keys, 1)):
         missing = [number for key, number in mine.items() if key not in theirs]
         if missing:
-            ways = [path_to(before[n], number) for number in missing]
+            ways = [way_to(before[n], number) for number in missing]
             shortest = min(ways, key=lambda way: (len(way), way))
-            return Difference(tuple(shortest[:-1]), shortest[-1], sides[n], "a state of one side")
+            return Difference(shortest[:-1], shortest[-1], sides[n], "a state of one side")
     same = {number: other_keys[key] for key, number in keys.items()}
     for source in range(len(left.states)):
         here = {(label, same[target]) for label, target in left.edges[source]}
         if unequal := sorted(here ^ right.edges[same[source]]):
-            way, edge = tuple(path_to(before[0], source)), unequal[0]
+            way, edge = way_to(before[0], source), unequal[0]
             return Difference(way, edge[0], sides[edge not in here], "an edge of one side")
     return None
 
@@ -119,7 +119,7 @@ def _branching(one: Graph, other: Graph, blocks: list[int]) -> Difference:
     """Traces are equal, and yet a choice is made earlier on one side: the shortest way to where, and what
     may follow on each side."""
     shift, start = len(one.states), (0, 0)
-    before: dict[Any, tuple[Any, Any] | None] = {start: None}
+    before: Before = {start: None}
     waiting = [start]
     for left, right in waiting:  # grows while it is walked
         for label in sorted({label for label, _ in one.edges[left] | other.edges[right]}):
@@ -148,7 +148,7 @@ def same_traces(one: Graph, other: Graph, sides: Sides) -> Difference | None:
     """Whether two graphs have the same traces, silent moves left out: both made deterministic, in step."""
     one, other = minimal(one), minimal(other)
     start = (settled(one, {0}), settled(other, {0}))
-    before: dict[Any, tuple[Any, str] | None] = {start: None}
+    before: Before = {start: None}
     waiting = [start]
     for pair in waiting:  # grows while it is walked
         left, right = after_of(one, pair[0]), after_of(other, pair[1])
@@ -174,19 +174,4 @@ def after_of(graph: Graph, states: frozenset[int]) -> dict[Any, set[int]]:
 
 def settled(graph: Graph, states: set[int]) -> frozenset[int]:
     """These states, and all that silent moves lead to."""
-    found, waiting = set(states), [*states]
-    for state in waiting:  # grows while it is walked
-        for label, target in graph.edges[state]:
-            if label == SILENT and target not in found:
-                found.add(target)
-                waiting.append(target)
-    return frozenset(found)
-
-
-def way_to(before: dict[Any, tuple[Any, Any] | None], state: Any) -> tuple[Any, ...]:
-    """The labels on the way to a state, by the one before each."""
-    labels = []
-    while (step := before[state]) is not None:
-        state, label = step
-        labels.append(label)
-    return tuple(labels[::-1])
+    return closed(states, lambda state: (to for label, to in graph.edges[state] if label == SILENT))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from partq.model.actions import Action
 from partq.model.machine import due_moves, explain, initial, steps
@@ -21,8 +21,8 @@ from partq.model.state import State
 from partq.spec import MODULES
 from partq.spec.tools.values import Function
 
-from .equivalence import after_of, settled, way_to
-from .graphs import SILENT, Edge, Graph
+from .equivalence import after_of, settled
+from .graphs import SILENT, Before, Edge, Graph, closed, way_to
 from .model_side import entity_of
 from .shown import Reading, Shown
 from .spec_side import SpecScope, unlabelled, words_of
@@ -106,7 +106,7 @@ def _start(spec: SpecScope, family: str) -> State:
 def _walked(graph: Graph, start: State, busy: bool) -> Explained:
     every = sorted({step for out in graph.edges for step, _ in out if step != SILENT}, key=repr)
     first = _Node(settled(graph, {0}), _left_to_itself({start}))
-    before: dict[Any, tuple[Any, Any] | None] = {first: None}
+    before: Before = {first: None}
     counts = {True: 0, False: 0}
     waiting = [first]
     for node in waiting:  # grows while it is walked
@@ -131,14 +131,7 @@ def _after(states: frozenset[State], step: Shown, busy: bool) -> set[State]:
 
 def _left_to_itself(states: set[State]) -> frozenset[State]:
     """These states, and all reached from them by the broker's timers."""
-    found, waiting = set(states), [*states]
-    for state in waiting:  # grows while it is walked
-        for move in due_moves(state):
-            for _, after in steps(state, move):
-                if after not in found:
-                    found.add(after)
-                    waiting.append(after)
-    return frozenset(found)
+    return closed(states, lambda state: (to for move in due_moves(state) for _, to in steps(state, move)))
 
 
 def _tried(every: list[Shown], after: Mapping[Shown, set[int]], state: Function) -> list[Shown]:

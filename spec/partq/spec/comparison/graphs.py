@@ -7,10 +7,12 @@ sees. `equivalence` compares graphs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 from partq.spec.tools.values import Function, read_state
+
+S = TypeVar("S")
 
 Key = Any
 """What a state is after a mapping: anything that can be hashed."""
@@ -125,25 +127,38 @@ def explored(
     return Graph(states, edges)
 
 
-def paths(graph: Graph) -> list[tuple[int, str] | None]:
-    """Of each state the one before it, and the label, on a shortest path from the initial state."""
-    before: list[tuple[int, str] | None] = [None] * len(graph.states)
-    seen, waiting = {0}, [0]
+def closed(states: Iterable[S], onward: Callable[[S], Iterable[S]]) -> frozenset[S]:
+    """These states, and all that is reached from them."""
+    waiting = [*states]
+    found = set(waiting)
+    for state in waiting:  # grows while it is walked
+        for after in onward(state):
+            if after not in found:
+                found.add(after)
+                waiting.append(after)
+    return frozenset(found)
+
+
+Before = dict[Any, tuple[Any, Any] | None]
+"""Of each state the one before it, and the label, on a shortest path; None: it is the initial one."""
+
+
+def paths(graph: Graph) -> Before:
+    """The way to every state."""
+    before: Before = {0: None}
+    waiting = [0]
     for state in waiting:  # grows while it is walked
         for label, target in sorted(graph.edges[state]):
-            if target not in seen:
-                seen.add(target)
+            if target not in before:
                 before[target] = (state, label)
                 waiting.append(target)
     return before
 
 
-def path_to(before: list[tuple[int, str] | None], state: int) -> list[str]:
-    """The labels on the way to a state, by `paths`."""
-    return [*_back(before, state)][::-1]
-
-
-def _back(before: list[tuple[int, str] | None], state: int) -> Iterator[str]:
+def way_to(before: Before, state: Any) -> tuple[Any, ...]:
+    """The labels on the way to a state."""
+    labels = []
     while (step := before[state]) is not None:
         state, label = step
-        yield label
+        labels.append(label)
+    return tuple(labels[::-1])
