@@ -16,7 +16,7 @@ from partq.conformance.oracle.effects import Effect, name_of, named_by
 from partq.conformance.oracle.explanations import explanations
 from partq.conformance.oracle.roles import SHOWS, Role, by_role
 from partq.model.configuration import position
-from partq.model.operations import DRAINED, Outcome
+from partq.model.operations import DRAINED
 from partq.model.state import State, transaction
 
 TRIED: Final = 32
@@ -93,11 +93,11 @@ def conflict_of(state: State, effect: Effect, horizon: int, held: Mapping[str, s
 def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> frozenset[str]:
     """The messages that an effect is about which that state does not explain by ``horizon`` (ns). What was
     refused is about the messages of its locks alone."""
-    if effect.action.op in SHOWS and effect.observed.status == Outcome.OK:
+    if effect.action.op in SHOWS and effect.ok:
         return frozenset(_unexplained(state, effect, horizon))
     if effect.action.op == DRAINED:
         return frozenset(_stored(state))
-    if effect.action.messages and effect.observed.status == Outcome.OK:
+    if effect.action.messages and effect.ok:
         return frozenset(message.id for message in effect.action.messages)
     return frozenset(named_by(effect.action, held))
 

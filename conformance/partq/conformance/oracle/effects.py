@@ -15,6 +15,7 @@ from partq.conformance.oracle.roles import BIRTHS
 from partq.model.actions import Action, Observed
 from partq.model.configuration import COUNTER_BITS
 from partq.model.messages import Delivery
+from partq.model.operations import Outcome
 
 MAYBE: Final = 1
 """The outcome is unknown: the operation may not have happened."""
@@ -46,6 +47,11 @@ class Effect(NamedTuple):
     rank: int = 0
     waiting: tuple[int, ...] = ()
     missed: frozenset[str] = frozenset()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is seen that the request succeeded."""
+        return self.observed.status == Outcome.OK
 
 
 def without_others(effect: Effect) -> Effect:

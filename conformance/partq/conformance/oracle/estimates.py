@@ -131,7 +131,7 @@ def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]
     ready = sorted({event.call for event in events if event.action.state == "ready"})
     found = {}
     for n, effect in enumerate(effects):
-        if effect.action.op in roles.BINDS and effect.observed.status == Outcome.OK:
+        if effect.action.op in roles.BINDS and effect.ok:
             index = bisect_left(ready, effect.call + delay)
             if index < len(ready) and ready[index] - delay <= effect.ret:
                 found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
@@ -149,7 +149,7 @@ def orderings_of(
     effects: Sequence[Effect], senders: dict[str, int], shows: dict[str, list[int]], homes: Homes, cfg: Config
 ) -> Iterator[Ordering]:
     """Pairs of effects that most likely took place in this order."""
-    done = ((n, effect) for n, effect in enumerate(effects) if effect.observed.status == Outcome.OK)
+    done = ((n, effect) for n, effect in enumerate(effects) if effect.ok)
     commits = {effect.action.txn: n for n, effect in done if effect.action.op == roles.COMMITS}
     for pair in (
         *_by_visibility(effects, senders, shows, commits),
@@ -308,7 +308,7 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
                 continue
             if effect.doubt == BUSY and position(cfg, name) in homes[n][:1]:
                 yield (f, n) if begins else (n, f)
-            elif effect.observed.status == Outcome.OK:
+            elif effect.ok:
                 if any(name_of(shown) == name for shown in effect.observed.messages):
                     yield (n, f) if begins else (f, n)
 
@@ -316,9 +316,7 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
     """Of flows that bind at once, those to which partitions are given soonest come first."""
     ready = [e for e in effects if e.action.op == roles.TELLS and e.action.state == "ready"]
-    binds = [
-        n for n, e in enumerate(effects) if e.action.op in roles.BINDS and e.observed.status == Outcome.OK
-    ]
+    binds = [n for n, e in enumerate(effects) if e.action.op in roles.BINDS and e.ok]
     firsts = {
         n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
         for n in binds

@@ -233,7 +233,7 @@ def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
     heard = [
         effect
         for effect in effects
-        if effect.observed.messages or (effect.action.op == UNBINDS and effect.observed.status == Outcome.OK)
+        if effect.observed.messages or (effect.action.op == UNBINDS and effect.ok)
     ]
     alive = {
         n

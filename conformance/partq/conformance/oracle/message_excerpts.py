@@ -15,7 +15,6 @@ from partq.conformance.oracle.copies import copies_of
 from partq.conformance.oracle.effects import MAYBE, Effect, held_messages, name_of, named_by, without_others
 from partq.conformance.oracle.roles import FLOWS, OUTAGES, Role, by_role
 from partq.model.messages import as_active, births_of, message_id
-from partq.model.operations import Outcome
 
 LARGEST: Final = 6
 """The limit of messages in an excerpt, besides those of its transactions."""
@@ -68,7 +67,7 @@ def _about(whole: _Whole, ids: Ids, outages: bool, stuck: Effect | None = None) 
     kept = []
     for effect in effects:
         part: Effect | None = effect
-        if effect is not stuck or effect.observed.status == Outcome.OK:
+        if effect is not stuck or effect.ok:
             mine = effect.action.txn is None or effect.action.txn in txns
             part = _PARTS.get(effect.action.op, _other)(effect, ids, held) if mine else None
         # Outages of other partitions let the broker do nothing that it may not do as busy while all are up.
@@ -118,14 +117,14 @@ def _other(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     """An effect on no message, or one that stores one. A refused one affected its transaction only."""
     if effect.action.messages and ids.isdisjoint(message.id for message in effect.action.messages):
         return None
-    refused = effect.observed.status != Outcome.OK and effect.action.txn is None
+    refused = not effect.ok and effect.action.txn is None
     return None if refused and not effect.doubt & MAYBE else without_others(effect)
 
 
 def _of_send(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     """One that was refused may have been so for a message that is left out; what of it is shown is stored."""
     sent = tuple(message for message in effect.action.messages if message.id in ids)
-    if not sent or effect.observed.status != Outcome.OK:
+    if not sent or not effect.ok:
         return _showing(effect, ids) if sent else None
     return _showing(effect, ids)._replace(action=effect.action._replace(messages=sent))
 
@@ -139,7 +138,7 @@ def _of_receive(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | N
 
 def _of_peek(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     part = _showing(effect, ids)
-    known = not effect.doubt and effect.observed.status == Outcome.OK and effect.action.from_seq is not None
+    known = not effect.doubt and effect.ok and effect.action.from_seq is not None
     whole = len(part.observed.messages) == len(effect.observed.messages)
     return part if known and (whole or part.observed.messages) else None
 
@@ -147,14 +146,14 @@ def _of_peek(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None
 def _of_settlement(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     """One that was refused may have been so for a lock that is left out."""
     locks = tuple(token for token in effect.action.locks if token not in held or held[token] in ids)
-    if not locks or (effect.observed.status != Outcome.OK and len(locks) < len(effect.action.locks)):
+    if not locks or (not effect.ok and len(locks) < len(effect.action.locks)):
         return None
     return _showing(effect, ids)._replace(action=effect.action._replace(locks=locks))
 
 
 def _of_birth(effect: Effect, ids: Ids, held: Mapping[str, str]) -> Effect | None:
     """An activation, or a cancelling: one that was refused did nothing, but to its transaction."""
-    did = effect.observed.status == Outcome.OK or effect.action.txn is not None
+    did = effect.ok or effect.action.txn is not None
     return effect if did and not ids.isdisjoint(effect.action.about) else None
 
 

@@ -17,7 +17,7 @@ from partq.conformance.oracle.roles import DELIVERS, KILLS, REMOVES, RETURNS, TE
 from partq.model.configuration import FOREVER, Config
 from partq.model.grouping import grouped
 from partq.model.messages import Message
-from partq.model.operations import DRAINED, Outcome
+from partq.model.operations import DRAINED
 from partq.model.routing.placing import keys_of
 
 TOGETHER: Final = frozenset({"KEY-8", "ROUTE-1", "ROUTE-2"})
@@ -150,7 +150,7 @@ def _changing(effects: Sequence[Effect], cfg: Config) -> list[Effect]:
     now: int | None = cfg.entity.partitions
     last = -FOREVER
     for effect in updates:
-        if effect.observed.status == Outcome.OK:
+        if effect.ok:
             asked = _asked(effect)
             if effect.call <= last or asked != now:
                 found.append(effect)
@@ -302,7 +302,7 @@ def _settled_at(effects: Sequence[Effect]) -> dict[str, Span]:
         if effect.action.op in DELIVERS and effect.action.mode != "peek_lock":
             for shown in effect.observed.messages:
                 ends[shown.id] = effect.call, effect.ret
-        elif effect.action.op in REMOVES and effect.observed.status == Outcome.OK:
+        elif effect.action.op in REMOVES and effect.ok:
             for token in effect.action.locks:
                 if token in held:
                     ends[held[token]] = effect.call, effect.ret
@@ -355,7 +355,7 @@ def _keep_deleted_apart(
     there."""
     delivered = {delivery.id for delivery in deliveries}
     for effect in effects:
-        certain = effect.observed.status == Outcome.OK and not effect.doubt
+        certain = effect.ok and not effect.doubt
         gone = min((update.ret for update in updates if effect.ret < update.call), default=FOREVER)
         for group in {groups[m.id] for m in effect.action.messages if certain and m.id not in delivered}:
             for other in {d.group for d in deliveries if effect.ret < d.sent[0] <= gone} - {group}:

@@ -205,7 +205,7 @@ def _is_keyless(effect: Effect, family: Profile, entity: Entity) -> bool:
         bool(action.messages)
         and action.txn is None
         and family.partitioned
-        and effect.observed.status == Outcome.OK
+        and effect.ok
         and all(family.key_of(message, entity) is None for message in action.messages)
     )
 
@@ -245,7 +245,7 @@ def _hint(id: str, appearances: Mapping[str, Delivery]) -> Delivery | None:
 
 def _parts(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
     """The effect in each partition that the operation touches: one of the first so many ``positions``."""
-    if effect.doubt or effect.observed.status != Outcome.OK:
+    if effect.doubt or not effect.ok:
         return iter((effect,))
     return _SPLITS.get(effect.action.op, _one)(effect, family, entity, positions)
 
@@ -317,7 +317,7 @@ def _left_out(shown: Iterable[Delivery]) -> dict[int | None, int]:
 
 def _of_torn_batch(effect: Effect) -> Iterator[Effect]:
     """The messages of a batch that was accepted, each by itself; a batch that was refused as a whole."""
-    if effect.doubt or effect.observed.status != Outcome.OK or effect.action.txn is not None:
+    if effect.doubt or not effect.ok or effect.action.txn is not None:
         yield effect
         return
     for rank, message in enumerate(effect.action.messages):

@@ -17,7 +17,6 @@ from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.conformance.oracle.roles import BURIES, COMMITS, DOWN, OUTAGES
 from partq.model.configuration import FOREVER, Config, position
 from partq.model.messages import is_copy
-from partq.model.operations import Outcome
 from partq.model.routing.placing import key_of
 
 _MOST: Final = 64
@@ -176,9 +175,9 @@ def _found(effects: Sequence[Effect], cfg: Config) -> Iterator[tuple[_Gap, int]]
 
 def _sent(effects: Sequence[Effect]) -> Iterator[tuple[int, Effect]]:
     """The sends that certainly stored messages, at once or at a commit."""
-    committed = {e.action.txn for e in effects if e.action.op == COMMITS and e.observed.status == Outcome.OK}
+    committed = {e.action.txn for e in effects if e.action.op == COMMITS and e.ok}
     for n, effect in enumerate(effects):
-        stored = effect.observed.status == Outcome.OK and not effect.doubt & MAYBE
+        stored = effect.ok and not effect.doubt & MAYBE
         is_done = effect.action.txn is None or effect.action.txn in committed
         if effect.action.messages and stored and is_done and effect.action.op != BURIES:
             yield n, effect

@@ -30,6 +30,7 @@ from partq.conformance.frontends.cli.stored import (
     columns_in,
     document,
     reading,
+    stored_code,
 )
 from partq.conformance.frontends.cli.streams import say
 from partq.conformance.history.codec_profiles import typed
@@ -298,12 +299,10 @@ def _code(data: Mapping[str, Any], lanes: Iterable[material.Lane]) -> int:
         exit_code({id: v for id, v in lane.verdicts.items() if (lane.profile, id) not in known}, binding)
         for lane in lanes
     )
-    stored = data.get("exit", code)
-    if stored not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
-        raise ValueError(f"exit: no exit code of a verdict: {stored!r}")
+    stored = stored_code(data, code)
     if worst((stored, code)) != stored:
         raise ValueError(f"exit: {stored}, where the verdicts come to {code}")
-    return int(stored)
+    return stored
 
 
 def _again(words: Sequence[str], folder: Path) -> str:

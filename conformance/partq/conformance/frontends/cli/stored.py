@@ -77,6 +77,14 @@ def document(file: Path, schema: str) -> dict[str, Any]:
     return data
 
 
+def stored_code(data: Mapping[str, Any], otherwise: int) -> int:
+    """The exit code that is stored there. Raises `ValueError` where it is none of a verdict."""
+    code: int = data.get("exit", otherwise)
+    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
+        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
+    return code
+
+
 def _table(data: object, name: str) -> Iterable[Any]:
     """What a table in the data holds, where there is one."""
     table = data.get(name) if isinstance(data, dict) else None
@@ -217,9 +225,7 @@ def _besides(data: Mapping[str, Any], verdicts: Sequence[Verdicts]) -> tuple[int
     """With which other exit code than its verdicts come to the command ended, and its words; 0 if with
     none."""
     binding = binding_requirements(bool(data.get("strict")))
-    code = data.get("exit", Exit.CONFORMANT)
-    if code not in (Exit.CONFORMANT, Exit.VIOLATED, Exit.INCONCLUSIVE):
-        raise ValueError(f"exit: no exit code of a verdict: {code!r}")
+    code = stored_code(data, Exit.CONFORMANT)
     if code == Exit.CONFORMANT or code == worst(exit_code(one, binding) for one in verdicts):
         return Exit.CONFORMANT, ""
     words = text_of(data, "conclusion") if "conclusion" in data else f"exit code {code}"
