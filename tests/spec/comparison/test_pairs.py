@@ -13,6 +13,7 @@ from partq.model.delivery import norm as delivery
 from partq.model.duplicates import norm as duplicates
 from partq.model.edits import with_part
 from partq.model.locks.norm import takings
+from partq.model.peeking import observed
 from partq.model.rebalancing import handoffs
 from partq.model.settling import norm as settling
 from partq.model.state import Entry, State, Txn
@@ -224,6 +225,14 @@ def test_an_explanation_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch
     found = histories("stale")
 
     assert (found.path[-1].observed.status, found.only) == ("error", "TLA+")
+
+
+def test_that_what_a_commit_removed_is_shown_for_ever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observed, "_faded", lambda part, index, missing: None)
+
+    found = histories("lag")
+
+    assert ([step.action.op for step in found.path][-3:], found.only) == (["commit", "peek", "peek"], "model")
 
 
 def test_that_a_rollback_leaves_a_number_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,7 @@ def _start(spec: SpecScope, family: str) -> State:
     lasting = 1 if "expiry" in spec.profile else 2 * AGES
     entity = entity_of(Entity(partitions=spec.partitions, lock_duration=lasting, seq_start=0), spec, MANY)
     options = {name: int(name in spec.freedoms) for name in ("gaps", "lag", "early", "owing", "serving")}
+    options["fading"] = options["lag"]
     return initial(like, entity, None, 0, frozenset(), untimed=int(known.flows), **options)
 
 

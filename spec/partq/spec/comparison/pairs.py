@@ -212,7 +212,7 @@ PAIRS: Final[Mapping[str, Pair]] = {
         ),
         Pair(
             "lag",
-            "What a commit stores is numbered early and shows late, to one who peeks.",
+            "What a commit stores is numbered early and shows late, what it removed shows still, in peeks.",
             SpecScope(
                 _AZURE,
                 ("a",),
@@ -229,7 +229,8 @@ PAIRS: Final[Mapping[str, Pair]] = {
             "a refused send in a transaction that may be over the model has roll it back later, too",
             silent=("appear.*", "number.*"),
             dropped=("receive .*",),
-            left_out="locks",
+            left_out="locks, and what commits removed, but in histories: the model's `steps` show it no more",
+            smallest={"profile": _LASTING, "clients": 2, "max_tries": 1},
         ),
         Pair(
             "caches",

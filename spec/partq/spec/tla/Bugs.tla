@@ -324,6 +324,11 @@ BugDoomedByNot(m) == txn
 \* Commits though the partition is down (ROUTE-5, ROUTE-8).
 BugInvolvedNone == {}
 
+\* Shows what was removed to one client after it did not to another, or beside what was sent
+\* (TXN-5: all at once).
+BugFoundGoneNever(ms, deferred, ps, from) == {}
+BugAppearsGoneNot(m) == msg[m]
+
 \* Delivers what peeks do not show yet (TXN-5: all at once).
 BugMayLockLagging(m) == MayLockIn(m, { "ready", "lagging" })
 
@@ -393,7 +398,7 @@ BugAtStartTheEnd ==
     [ p \in Partitions |-> IF counter[p] = FirstNumber THEN NoNumber ELSE counter[p] - 1 ]
 
 \* A peek counts as a delivery (PEEK-6).
-BugAfterPeek(ms) ==
+BugAfterPeek(ms, gone) ==
     [ m \in Messages |-> IF m \in ms /\ msg[m].count < MaxTries
                          THEN [ msg[m] EXCEPT !.count = @ + 1 ] ELSE msg[m] ]
 

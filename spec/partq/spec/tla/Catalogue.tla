@@ -130,6 +130,7 @@ Offers(word) == word \in Alphabet
 \* Freedoms of the catalogue that the broker uses, beyond those which no scope
 \* can switch off (ROUTE-3, RCV-4, RCV-5, RCV-11, PEEK-3: any choice there).
 May(word) == word \in Freedoms
+MayFade == May("lag") /\ Offers("peek")
 
 ProfileWords ==
     { "partitioned", "numbers", "expiry", "caches", "flows" }
@@ -154,7 +155,7 @@ AlphabetWords ==
 FreedomWords ==
     { "gaps",         \* an aborted send uses up a number (SEQ-4 ?)
       "busy",         \* an operation is refused in passing with no fault about
-      "lag",          \* a commit's sends become visible later (TXN-5)
+      "lag",          \* what a commit did becomes visible later (TXN-5)
       "early",        \* a message of a transaction is numbered before the commit
       "cancel",       \* handoffs are cancelled (REB-9 ?)
       "past",         \* scheduled in the past: stored as if sent without a time

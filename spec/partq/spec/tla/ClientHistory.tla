@@ -22,7 +22,7 @@
 EXTENDS Catalogue
 
 \* @typeAlias: place = {part: Int, num: Int};
-\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), defers: Set(Int), seen: Bool, trouble: Bool};
+\* @typeAlias: deal = {state: Str, sends: Set(Int), settles: Set(Int), defers: Set(Int), fading: Set(Int), seen: Bool, trouble: Bool};
 \* @typeAlias: history = {sent: Int -> Str, place: Int -> $place, before: Int -> Set(Int), skips: Int -> Set(Int), shown: Int -> Set({part: Int, seq: Int}), lock: Int -> (Int -> Str), turn: Int -> Int, holder: Int -> Str, consumed: Set(Int), buried: Set(Int), dismissed: Set(Int), aside: Set(Int), over: Set(Int), unseen: Set(Int), free: Set(Int), least: Int -> Int, most: Int -> Int, outage: Set(Int), alive: Bool, deal: $deal, walks: Str -> Set(Set(Int)), bound: Set(Str), standby: Set(Str), returned: Set(Str), was: Set(Str), duty: Int -> (Str -> Str), timer: Bool, delay: Bool, cancelled: Bool};
 \* @typeAlias: answer = {op: Str, by: Str, m: Int, ms: Set(Int), turn: Int, counts: Int -> Int, waiting: Set(Int), deferred: Set(Int), named: Set(Int), reasons: Int -> Str, out: Str, beat: Bool};
 ClientHistoryTypes == TRUE
@@ -63,7 +63,8 @@ ghostVars == << history, answer >>
 (* deal      the transaction, as clients know it (txn is the broker's       *)
 (*           record): none, open, committed, rolled back; what was          *)
 (*           done in it; whether one of its messages has been seen since;   *)
-(*           whether something befell it that may have ended it             *)
+(*           whether something befell it that may have ended it; what it    *)
+(*           settled and peeks may show as it was before (TXN-5)            *)
 (* walks     what the walk of each client's cursor has returned; several    *)
 (*           possibilities where a fault may have reset it                  *)
 (* bound, standby, was, returned   flows; those that went before (not those *)
@@ -105,7 +106,7 @@ HistoryInit ==
           consumed |-> {}, buried |-> {}, dismissed |-> {}, aside |-> {}, over |-> {}, unseen |-> {}, free |-> {},
           least |-> [ m \in Messages |-> 0 ], most |-> [ m \in Messages |-> 0 ],
           outage |-> {}, alive |-> TRUE,
-          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, defers |-> {},
+          deal |-> [ state |-> "none", sends |-> {}, settles |-> {}, defers |-> {}, fading |-> {},
                      seen |-> FALSE, trouble |-> FALSE ],
           walks |-> [ c \in Clients |-> { {} } ],
           bound |-> {}, standby |-> {}, returned |-> {}, was |-> {},
@@ -134,6 +135,22 @@ Troubles(h, a) ==
     \/ a.op = "partition down" /\ \E m \in work : MayBeAmong(h, m, h.outage)
     \/ a.op \notin TxnOps /\ a.ms \cap h.deal.settles # {}
 
+\* y comes after every message of its partition that the walk `w` returned.
+\* @type: ($history, Set(Int), Int) => Bool;
+PastWalk(h, w, y) ==
+    \A x \in w : h.place[x].part = h.place[y].part
+                    => Before(h.place[x].num, h.place[y].num)
+
+\* A peek finds that m, which a commit removed or deferred, is not there as before: it shows
+\* nothing, or a younger one of the partition, without it, or shows it as deferred.
+\* @type: ($history, $answer, Int) => Bool;
+FindsGone(h, a, m) ==
+    /\ a.op = "peek" /\ a.out # "refused" /\ h.alive
+    /\ \/ m \in a.deferred \cap h.aside
+       \/ /\ m \notin a.ms /\ h.place[m].part \notin h.outage
+          /\ \A w \in history.walks[a.by] : PastWalk(h, w, m) \/ \E x \in a.ms : ~PastWalk(h, w, x)
+          /\ a.ms = {} \/ \E x \in a.ms : h.place[x].part = h.place[m].part /\ PastWalk(h, {m}, x)
+
 \* A lock of m begins: a client is given it, or (RCV-13) a front end holds it first.
 \* @type: ($answer, Int) => Bool;
 LockBegins(a, m) ==
@@ -152,6 +169,7 @@ HolderOf(h, a, m) ==
 Noticed(h, a) ==
     [ h EXCEPT
         !.deal.trouble = h.deal.state = "open" /\ (@ \/ Troubles(h, a)),
+        !.deal.fading = { m \in @ : ~FindsGone(h, a, m) },
         !.turn = [ m \in Messages |->
             IF m \in h.consumed \cup h.buried THEN BeforeFirstTurn
             ELSE IF LockBegins(a, m) THEN TokenAfter(@[m]) ELSE @[m] ],
@@ -209,7 +227,8 @@ NumberTold(h, op, m, p, n) == IF op \in ScheduleOps THEN NumberSeen(h, m, p, n) 
 MessagesSeen(h, ms) ==
     LET born == ms \cap Activations
         from == { Origins[m] : m \in born }
-        all == [ h EXCEPT !.deal.seen = @ \/ (ms \cup from) \cap h.deal.sends # {} ]
+        sent == (ms \cup from) \cap h.deal.sends # {}
+        all == [ h EXCEPT !.deal.seen = @ \/ sent, !.deal.fading = IF sent THEN {} ELSE @ ]
     IN IF born = {} THEN all
        ELSE [ all EXCEPT !.sent = [ m \in Messages |-> IF m \in born THEN "accepted"
                                                        ELSE @[m] ],
@@ -301,12 +320,6 @@ Struck(h, ps) ==
 \* @type: ($history) => $history;
 CursorsStruck(h) ==
     [ h EXCEPT !.walks = [ c \in Clients |-> h.walks[c] \cup { {} } ] ]
-
-\* y comes after every message of its partition that the walk `w` returned.
-\* @type: ($history, Set(Int), Int) => Bool;
-PastWalk(h, w, y) ==
-    \A x \in w : h.place[x].part = h.place[y].part
-                    => Before(h.place[x].num, h.place[y].num)
 
 \* The walks that explain an answer of ms, longer by it.
 \* @type: ($history, Str, Set(Int)) => Set(Set(Int));

@@ -46,7 +46,7 @@ TypeOK ==
     /\ msg \in [ Messages ->
           [ at : MessageStates, part : SomePartition, num : SomeNumber, by : SomeClient,
             turn : Turns, count : 0 .. MaxTries, placed : BOOLEAN, doubt : Doubts,
-            settling : BOOLEAN, aside : {FALSE}, over : {FALSE}, reason : Reasons ] ]
+            settling : BOOLEAN, aside : {FALSE}, over : {FALSE}, fading : {FALSE}, reason : Reasons ] ]
     /\ counter \in [ Partitions -> Numbers ]
     /\ home \in [ Keys -> SomePartition ]
     /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
@@ -69,7 +69,7 @@ TypeOK ==
     /\ history.least \in [ Messages -> Int ] /\ history.most \in [ Messages -> Int ]
     /\ history.outage \in SUBSET Partitions /\ history.alive \in BOOLEAN
     /\ history.deal \in [ state : TxnStates, sends : SomeMessages, settles : SomeMessages,
-                          defers : {{}}, seen : BOOLEAN, trouble : BOOLEAN ]
+                          defers : {{}}, fading : {{}}, seen : BOOLEAN, trouble : BOOLEAN ]
     /\ history.walks = NoWalks
     /\ history.bound \in SomeFlows /\ history.standby \in SomeFlows
     /\ history.returned \in SomeFlows /\ history.was \in SomeFlows
@@ -96,7 +96,7 @@ AnyState ==
                 [ at |-> at[m], part |-> part[m], num |-> num[m], by |-> by[m],
                   turn |-> turn[m], count |-> count[m], placed |-> placed[m],
                   doubt |-> doubt[m], settling |-> settling[m],
-                  aside |-> FALSE, over |-> FALSE, reason |-> reason[m] ] ]
+                  aside |-> FALSE, over |-> FALSE, fading |-> FALSE, reason |-> reason[m] ] ]
     /\ counter \in [ Partitions -> Numbers ]
     /\ \E where \in [ Letters -> SomePartition ] : home = [ k \in Keys |-> where[k] ]
     /\ txn \in [ state : TxnStates, key : Keys \cup {NoKey}, part : SomePartition,
@@ -131,7 +131,7 @@ AnyState ==
                 aside |-> {}, over |-> {}, unseen |-> unseen, free |-> free,
                 least |-> least, most |-> most, outage |-> outage, alive |-> alive,
                 deal |-> [ state |-> state, sends |-> sends, settles |-> settles,
-                           defers |-> {}, seen |-> seen, trouble |-> trouble ],
+                           defers |-> {}, fading |-> {}, seen |-> seen, trouble |-> trouble ],
                 walks |-> NoWalks, bound |-> bound, standby |-> standby,
                 returned |-> returned, was |-> was, duty |-> duties,
                 timer |-> timer, delay |-> delaying, cancelled |-> cancelled ]

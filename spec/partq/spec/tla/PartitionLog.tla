@@ -9,7 +9,7 @@
 (***************************************************************************)
 EXTENDS Faults
 
-\* @typeAlias: message = {at: Str, part: Int, num: Int, by: Str, turn: Int, count: Int, placed: Bool, doubt: Str, settling: Bool, aside: Bool, over: Bool, reason: Str};
+\* @typeAlias: message = {at: Str, part: Int, num: Int, by: Str, turn: Int, count: Int, placed: Bool, doubt: Str, settling: Bool, aside: Bool, over: Bool, fading: Bool, reason: Str};
 PartitionLogTypes == TRUE
 
 VARIABLES
@@ -41,13 +41,16 @@ logVars == << msg, counter >>
 (* settling  the open transaction completes it, or defers it (txn.defers)   *)
 (* aside     it was deferred: so it is again when no lock holds it (RCV-10)  *)
 (* over      its time to live has ended (RCV-15)                            *)
+(* fading    a commit removed or deferred it, and peeks may show it as it   *)
+(*           was (TXN-5): until one does not, or a client was shown what    *)
+(*           the transaction sent                                           *)
 (* reason    why it is dead-lettered: limit, holder, time (RCV-9)           *)
 (***************************************************************************)
 \* @type: (Str) => $message;
 Empty(at) == [ at |-> at, part |-> NoPartition, num |-> NoNumber,
                by |-> NoClient, turn |-> BeforeFirstTurn, count |-> 0,
                placed |-> TRUE, doubt |-> "no", settling |-> FALSE,
-               aside |-> FALSE, over |-> FALSE, reason |-> "-" ]
+               aside |-> FALSE, over |-> FALSE, fading |-> FALSE, reason |-> "-" ]
 
 LogInit == /\ msg = [m \in Messages |->
                         Empty(IF m \in Activations THEN "unborn" ELSE "unsent")]
@@ -67,6 +70,10 @@ NotStored(m) == Empty("refused")
 
 Visible(m) == msg[m].at \in { "ready", "cached", "locked", "deferred", "scheduled", "due" }
 Stored(m) == Visible(m) \/ msg[m].at \in { "pending", "lagging" }
+
+\* It is there no more, and a peek may show it all the same; and what it is without that.
+Fades(m) == msg[m].fading /\ ~Visible(m)
+Faded(m) == IF msg[m].at = "done" THEN Empty("done") ELSE [ msg[m] EXCEPT !.fading = FALSE ]
 
 \* Where a message is that has become visible.
 Arrival(m) == IF m \in Scheduled THEN "scheduled" ELSE "ready"

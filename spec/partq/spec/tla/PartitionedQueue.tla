@@ -358,9 +358,9 @@ Prefetch(m) ==
 (* Peeking                                                                  *)
 (***************************************************************************)
 
-\* PEEK-6: a peek leaves the messages as they are.  (A name of its own, for Bugs to
-\* replace.)
-AfterPeek(ms) == msg
+\* PEEK-6: a peek leaves the messages as they are, but for what it finds gone.  (A name of
+\* its own, for Bugs to replace.)
+AfterPeek(ms, gone) == [ m \in Messages |-> IF m \in gone THEN Faded(m) ELSE msg[m] ]
 
 PeekSeen(c, ms) ==
     [ MessagesSeen(history, ms) EXCEPT
@@ -370,28 +370,29 @@ PeekSeen(c, ms) ==
                         IF ShowsNumbers THEN SequenceNumber(msg[m].part, msg[m].num) ELSE 0 ] } ] ]
 
 \* PEEK-7: those that are shown as scheduled.
-ShownAsScheduled(ms) == { m \in ms : msg[m].at \in { "scheduled", "due" } }
+ShownAsScheduled(ms) ==
+    { m \in ms : msg[m].at \in { "scheduled", "due" } \/ (Fades(m) /\ m \in Scheduled) }
 
-\* ... and as deferred: while a lock holds it, in this state or not (reading "Deferral").
+\* ... and as deferred: while a lock holds it, in this state or not (reading "Deferral"), or
+\* a peek may show it as before the commit.
 ShownAsDeferred(ms) ==
-    { { m \in ms : msg[m].at = "deferred" } \cup held :
-        held \in SUBSET { m \in ms : msg[m].aside /\ msg[m].at = "locked" } }
+    { { m \in ms : msg[m].at = "deferred" /\ ~msg[m].fading } \cup held :
+        held \in SUBSET { m \in ms : msg[m].aside /\ (msg[m].at = "locked" \/ msg[m].fading) } }
 
 \* Client c peeks, on from its cursor, and sees the messages ms, all of one
 \* partition (PEEK-3 MAY: of any).  PEEK-6: nothing changes but the cursor.
 Peek(c, ms) ==
     /\ Offers("peek")
-    /\ \E p \in Partitions : \E from \in CursorsOf(c) :
+    /\ \E p \in Partitions : \E from \in CursorsOf(c) : \E deferred \in ShownAsDeferred(ms) :
         /\ Serves(p)
         /\ OldestOf(ms, p, from)
         /\ cursor' = MovedOn(c, from, p, ms)
-    /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
-    /\ msg' = AfterPeek(ms)
-    /\ \E deferred \in ShownAsDeferred(ms) :
-        Record(PeekSeen(c, ms),
-               [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
+        /\ msg' = AfterPeek(ms, FoundGone(ms, deferred, {p}, from))
+        /\ Record(PeekSeen(c, ms),
+                  [ NoAnswer EXCEPT !.op = "peek", !.by = c, !.ms = ms, !.out = "ok",
                      !.waiting = ShownAsScheduled(ms), !.deferred = deferred,
                      !.counts = [ m \in Messages |-> IF m \in ms THEN msg[m].count ELSE 0 ] ])
+    /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
     /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
 
 \* PEEK-4, PEEK-5: nothing, because nothing is left beyond the cursor; or the broker is
@@ -402,10 +403,11 @@ PeekNothing(c) ==
           /\ \E from \in CursorsOf(c) :
                 /\ NothingBeyond(from)
                 /\ cursor' = [ cursor EXCEPT ![c] = from ]
+                /\ msg' = AfterPeek({}, FoundGone({}, {}, Partitions \ Down, from))
           /\ mislaid' = [ mislaid EXCEPT ![c] = FALSE ]
-       \/ ~running /\ UNCHANGED peekVars
+       \/ ~running /\ UNCHANGED << msg, peekVars >>
     /\ Record(history, Said("peek", c, 0, "nothing"))
-    /\ UNCHANGED << faultVars, logVars, home, txn, flowVars >>
+    /\ UNCHANGED << faultVars, counter, home, txn, flowVars >>
 
 PeekFails(c) ==
     /\ Offers("peek")
@@ -571,6 +573,7 @@ CommitSeen(h) ==
         !.sent = [ m \in Messages |-> IF @[m] = "enlisted" THEN "accepted" ELSE @[m] ],
         !.place = [ m \in Messages |-> IF msg[m].at = "pending"
                         THEN [ part |-> msg[m].part, num |-> NumberAtCommit(m) ] ELSE @[m] ],
+        !.deal.fading = IF MayFade THEN h.deal.settles \ h.consumed ELSE {},
         !.consumed = @ \cup (h.deal.settles \ h.deal.defers),
         !.aside = (@ \ h.deal.settles) \cup (h.deal.defers \ h.consumed),
         !.most = IF h.deal.defers = {} THEN @
@@ -580,13 +583,14 @@ CommitSeen(h) ==
                                            THEN "ended" ELSE @[m][t] ] ] ]
 
 \* TXN-5: all of it happens, its partitions being up; its sends become visible at
-\* once, or all together later.
+\* once, or all together later; until then peeks may show what it settled as before.
 Commit ==
     /\ Open
     /\ running
     /\ ~txn.doomed
     /\ \A p \in Involved : up[p]
-    /\ \E at \in { "ready" } \cup (IF May("lag") /\ Pending # {} THEN { "lagging" } ELSE {}) :
+    /\ \E at \in { "ready" } \cup
+            (IF May("lag") /\ (Pending # {} \/ (MayFade /\ Settling # {})) THEN { "lagging" } ELSE {}) :
           msg' \in AfterCommit(at)
     /\ counter' = CountersAtCommit
     /\ txn' = NoWork("committed")
@@ -645,12 +649,14 @@ RollbackFails ==
 CommitRejected == Ended /\ Nothing("commit", NoClient, 0, "refused")
 RollbackRejected == Ended /\ Nothing("rollback", NoClient, 0, "refused")
 
-\* TXN-5: "visibility after the commit's return may lag"; all at once.
+\* TXN-5: "visibility after the commit's return may lag"; all at once.  (A name of its own,
+\* for Bugs to replace.)
+AppearsGone(m) == Faded(m)
 Appear ==
     /\ running
-    /\ \E m \in Messages : msg[m].at = "lagging"
-    /\ msg' = [ m \in Messages |-> IF msg[m].at = "lagging"
-                                   THEN [ msg[m] EXCEPT !.at = Arrival(m) ] ELSE msg[m] ]
+    /\ \E m \in Messages : msg[m].at = "lagging" \/ msg[m].fading
+    /\ msg' = [ m \in Messages |-> IF msg[m].at = "lagging" THEN [ msg[m] EXCEPT !.at = Arrival(m) ]
+                                   ELSE IF msg[m].fading THEN AppearsGone(m) ELSE msg[m] ]
     /\ Record(history, Said("appear", NoClient, 0, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
@@ -756,7 +762,7 @@ FrontendLost(c) ==
 Drained ==
     /\ Offers("drain")
     /\ running /\ Down = {}
-    /\ \A m \in Messages : ~Stored(m)
+    /\ \A m \in Messages : ~Stored(m) /\ ~msg[m].fading
     /\ Nothing("drained", NoClient, 0, "ok")
 
 (***************************************************************************)

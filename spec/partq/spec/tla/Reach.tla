@@ -87,6 +87,10 @@ NeverRolled == ~(\E m, n \in Messages : \E o \in history.shown[m], q \in history
 \* The commit has returned, and its sends are not visible yet (TXN-5).
 NeverLagging == ~(history.deal.state = "committed" /\ \E m \in Messages : msg[m].at = "lagging")
 
+\* A peek shows as active what a commit deferred, and nobody was given since (TXN-5).
+NeverFading == ~(answer.op = "peek" /\ \E m \in (answer.ms \cap history.aside) \ answer.deferred :
+    ~MaybeHeld(m))
+
 \* A message numbered in a transaction is older than one that was delivered before it was visible.
 NeverOvertookTxn == ~(history.deal.state = "committed" /\ \E x \in history.deal.sends :
     \E y \in history.consumed : OlderPlace(x, y) /\ msg[x].at = "ready")

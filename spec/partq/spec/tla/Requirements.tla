@@ -410,7 +410,8 @@ TXN_2 == [](Partitioned => \A m, n \in history.deal.sends :
 
 \* TXN-5 (D, K): "no send of it is visible before commit, all are after, none after
 \* rollback; settlements likewise, and after rollback the same lock still
-\* settles".  Reading: it becomes visible all at once.
+\* settles".  Reading: it becomes visible all at once; what it removed peeks may show as it
+\* was until one does not, or a client was shown what it sent.
 TXN_5 == [][
     /\ Shows => \A m \in answer'.ms :
             Origins[m] \in history.deal.sends => history.deal.state = "committed"
@@ -418,6 +419,9 @@ TXN_5 == [][
             \A y \in answer'.ms : OlderPlace(x, y) =>
                 x \in answer'.ms \/ \E w \in history.walks[answer'.by] :
                     \E z \in w : x = z \/ OlderPlace(x, z)
+    /\ Peeks => LET gone == answer'.ms \cap history.deal.settles \cap history.consumed IN
+            /\ gone \subseteq history.deal.fading
+            /\ gone = {} \/ answer'.ms \cap history.deal.sends = {}
     /\ Delivers /\ answer'.m \in history.deal.settles =>
             history.deal.state # "committed"
     /\ Settles /\ answer'.out = "lost" /\ answer'.m \in history.deal.settles
@@ -446,7 +450,7 @@ TXN_10 == [][ /\ answer'.op \in TxnOps
 \* in its partition no live, older, visible message is left out.
 \* @type: (Set(Int), Set(Int)) => Bool;
 Oldest(w, ms) ==
-    /\ ms \cap (history.consumed \cup history.buried) = {}
+    /\ ms \cap (history.consumed \cup history.buried) \subseteq history.deal.fading
     /\ \A m \in ms : PastWalk(history, w, m)
     /\ \A m \in ms : \A x \in CertainlyVisible :
           OlderPlace(x, m) /\ PastWalk(history, w, x) => x \in ms
@@ -487,8 +491,9 @@ PEEK_6 == [][ Peeks => \A m \in answer'.ms :
 \* nothing else is.
 PEEK_7 == [][ Peeks =>
     /\ answer'.waiting = answer'.ms \cap Scheduled
-    /\ answer'.deferred \subseteq answer'.ms \cap history.aside
-    /\ \A m \in (answer'.ms \cap history.aside) \ answer'.deferred : MaybeHeld(m)
+    /\ answer'.deferred \subseteq answer'.ms \cap (history.aside \cup history.deal.fading)
+    /\ \A m \in (answer'.ms \cap history.aside) \ answer'.deferred :
+            MaybeHeld(m) \/ m \in history.deal.fading
     /\ \E w \in history.walks[answer'.by] : \A m \in answer'.ms : \A x \in CertainlyVisible :
         (HeldLock(x) \/ x \in history.aside) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
             => x \in answer'.ms ]_ghostVars
@@ -526,7 +531,7 @@ SCH_2 == [][
 \* cancelled it before its time.
 SCH_3 == [][ Shows => \A m \in answer'.ms :
     /\ m \in Activations => history.sent[m] # "cancelled"
-    /\ m \in Scheduled => history.sent[Activation[m]] # "cancelled" ]_ghostVars
+    /\ m \in Scheduled \ history.deal.fading => history.sent[Activation[m]] # "cancelled" ]_ghostVars
 
 \* SCH-4 (M, I): "on activation it is appended as if enqueued now, with a new number; the
 \* old number is no longer valid: cancelling with it is rejected": the number is another

@@ -83,6 +83,10 @@ CountersAtCommit ==
     THEN [ p \in Partitions |-> AdvanceBy(counter[p], Cardinality(UnnumberedIn(p))) ]
     ELSE counter
 
+\* What the commit makes of m, that peeks may show as before (TXN-5, reading "Transactions").
+Fading(m, r) == [ r EXCEPT !.fading = TRUE, !.part = msg[m].part, !.num = msg[m].num,
+                           !.count = msg[m].count, !.aside = @ \/ msg[m].aside ]
+
 \* TXN-5: all or nothing.  `at` is where its sends are then: ready (or scheduled), or
 \* lagging ("visibility after the commit's return may lag").
 Committed(at) ==
@@ -91,7 +95,8 @@ Committed(at) ==
         THEN [ msg[m] EXCEPT !.at = IF at = "ready" THEN Arrival(m) ELSE at,
                              !.num = NumberAtCommit(m) ]
         ELSE IF ~msg[m].settling THEN msg[m]
-        ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m) ]
+        ELSE LET r == IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m)
+             IN IF at = "lagging" /\ MayFade THEN Fading(m, r) ELSE r ]
 
 \* What it defers may be counted, or not.
 AfterCommit(at) ==

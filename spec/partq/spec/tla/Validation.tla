@@ -57,18 +57,23 @@ Place(m) == T.place[m]
 \* The message that is shown with a number, or 0.
 Owner(p, n) == LET i == n - T.base[p] IN IF i \in DOMAIN T.owner[p] THEN T.owner[p][i] ELSE 0
 Placed(m) == T.place[m].num # NoNumber   \* its number is known
+Done(k) == IF k < at THEN TRUE ELSE T.order[k] \in ahead
+\* Nothing shows m any more; the step that is taken shows it, or a later one.
+NeverShown(m) == Done(T.last[m])
+ShownLater(m) == ~NeverShown(m) /\ T.order[T.last[m]] # E.head
 
 (***************************************************************************)
 (* The dead-letter queue.  A message lies there in its partition, under the *)
 (* number and for the reason that it is shown with.  It is certainly there  *)
 (* once it was shown; nobody is told when it came.                          *)
 (***************************************************************************)
-TraceDead(m, why) == [ Empty("dead") EXCEPT !.reason = why, !.part = msg[m].part,
-                         !.num = T.graves[m].number ]
-Done(k) == IF k < at THEN TRUE ELSE T.order[k] \in ahead
+TraceDead(m, why) == [ Empty("dead") EXCEPT !.reason = why, !.part = msg[m].part, !.num = msg[m].num,
+                         !.fading = @ \/ (InDeadLetters(m) /\ msg[m].fading) ]
 Arrived(m) == \E k \in T.graves[m].shown : Done(k)
 IsThere(m) == InDeadLetters(m) /\ (Arrived(m) \/ m \in In(E.ms))
 LooksAtTheDead == E.op \in { "peek dead", "peek nothing dead" }
+TraceNum(m) == IF LooksAtTheDead THEN T.graves[m].number ELSE msg[m].num
+TraceFades(m) == ~LooksAtTheDead /\ msg[m].fading /\ ~Visible(m)
 
 (***************************************************************************)
 (* A scheduled message is two here, too; what it is activated as is shown   *)
@@ -182,9 +187,10 @@ TraceLostCounts(m) ==
     ELSE { msg[m].count, Raised(msg[m].count) }
 
 \* The same, without two reasons at a time: TLC would follow each, of every message.
-TraceBeyond(m, p, from) == /\ (IF LooksAtTheDead THEN IsThere(m) ELSE Visible(m)) = TRUE
-                           /\ msg[m].part = p
-                           /\ IF from[p] = NoNumber THEN TRUE ELSE Before(from[p], msg[m].num)
+TraceBeyond(m, p, from) ==
+    /\ (IF LooksAtTheDead THEN IsThere(m) ELSE Visible(m) \/ Fades(m)) = TRUE
+    /\ msg[m].part = p
+    /\ IF from[p] = NoNumber THEN TRUE ELSE Before(from[p], Num(m))
 
 TraceChoices(m) == IF Keyed(m) /\ home[Key(m)] # NoPartition
                    THEN { home[Key(m)] } \cap T.allowed[m]
@@ -272,10 +278,11 @@ TraceCommitted(where) ==
     [ m \in Messages |->
         IF m \in TracePending THEN [ msg[m] EXCEPT !.at = where, !.num = NumberAtCommit(m) ]
         ELSE IF m \notin TraceSettling THEN msg[m]
-        ELSE IF IsScheduled(m) THEN Withdrawn(m)
         ELSE IF Does(m, "txn abandon") THEN GivenBackAtCommit(m)
-        ELSE IF Does(m, "txn dead letter") THEN Dismissed(m)
-        ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m) ]
+        ELSE LET r == IF IsScheduled(m) THEN Withdrawn(m)
+                      ELSE IF Does(m, "txn dead letter") THEN Dismissed(m)
+                      ELSE IF m \in txn.defers THEN SetAside(m, msg[m].count) ELSE Settled(m)
+             IN IF ShownLater(m) THEN Fading(m, r) ELSE r ]
 
 TracePeekingInit == /\ cursor = T.cursors
                     /\ mislaid = [ c \in Clients |-> FALSE ]
@@ -352,20 +359,18 @@ TellsLater == IF T.observed
 \* It might be dead-lettered when this lock ends.
 AtMaximum(m) == msg[m].count + 1 >= MaxDeliveryCount
 
-\* Nothing shows m any more; the step that is taken shows it, or a later one.
-NeverShown(m) == Done(T.last[m])
-ShownLater(m) == ~NeverShown(m) /\ T.order[T.last[m]] # E.head
 DeadLater(m) == \E k \in T.graves[m].shown : ~Done(k) /\ T.order[k] # E.head
 
 \* What is shown later is not gone.  What is not, and may be dead-lettered when its lock
 \* ends, is: it is in the way of others, and no good to any.
 FitsWhatIsShown(m) ==
-    IF ShownLater(m) THEN /\ msg'[m].at \notin { "done", "dead", "activated", "racing", "dropped" }
-                          /\ \A c \in In(T.counts[m]) : msg'[m].count <= c.most \/ Done(c.at)
-    ELSE /\ msg'[m].at \in { "done", "dropped" } => ~DeadLater(m) /\ ~BirthLater(m)
-         /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
-         /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at \in { "ready", "deferred" }
-              /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
+    /\ ShownLater(m) =>
+          /\ msg'[m].at \in { "done", "dead", "activated", "racing", "dropped" } => msg'[m].fading
+          /\ \A c \in In(T.counts[m]) : msg'[m].count <= c.most \/ Done(c.at)
+    /\ msg'[m].at \in { "done", "dropped" } => ~DeadLater(m) /\ ~BirthLater(m)
+    /\ msg'[m].at = "dead" => T.graves[m].why \in { "-", msg'[m].reason }
+    /\ ~(/\ msg[m].at \in { "locked", "cached" } /\ msg'[m].at \in { "ready", "deferred" }
+         /\ NeverShown(m) /\ AtMaximum(m) /\ ~msg[m].settling)
 
 AtHand == { "lagging", "ready", "cached", "locked", "deferred", "scheduled", "due" }
 IsStored(x) == x.at = "pending" \/ x.at \in AtHand
@@ -411,9 +416,14 @@ PeekCount(m, n) ==
 
 \* PEEK-7, reading "Deferral": while a lock holds what is deferred, either.
 ShownAs(m, state) == CASE state = "deferred" -> msg[m].aside
-                       [] state = "active" -> msg[m].at # "deferred"
+                       [] state = "active" -> msg[m].at # "deferred" \/ msg[m].fading
                        [] state = "scheduled" -> Birth(m) # 0
                        [] OTHER -> TRUE
+
+\* Of a peek that nobody was told the answer of nothing is known.
+TraceShownAsDeferred(ms) ==
+    { IF E.op # "peek" \/ ms # In(E.ms) THEN {}
+      ELSE { E.ms[i] : i \in { k \in DOMAIN E.ms : E.states[k] = "deferred" } } }
 
 OnePeek ==
     /\ Peek(E.who, In(E.ms))
@@ -621,6 +631,7 @@ Assigned == (HearsOf(untold[E.part].changes, E) = TRUE) /\ Idle
 FoundEmpty ==
     /\ running
     /\ \A m \in Here : msg[m].at \in AtHand => MayLeaveOut(m) \/ ~Serves(msg[m].part)
+    /\ \A m \in Here : Fades(m) /\ ShownLater(m) => ~Serves(msg[m].part)
     /\ Idle
 
 \* RCV-10: messages that are received by number, one after the other; and a call refused.
@@ -814,14 +825,16 @@ MovesOn ==
 (* is not held never is again; a lost front end excuses its client's calls  *)
 (* alone.)                                                                  *)
 (***************************************************************************)
+NoneFades == \A m \in Here : ~msg[m].fading
 OneIsOver(S) == S.unknown \/ \E i \in DOMAIN S.ms : NotHeld(S.ms[i], S.locks[i])
 
 Changeless(step) ==
     LET S == T.steps[step] IN
     CASE S.op = "receive nothing" -> running
-      [] S.op = "peek nothing" -> running /\ ~mislaid[S.who] /\ NothingBeyond(cursor[S.who])
+      [] S.op = "peek nothing" ->
+            running /\ ~mislaid[S.who] /\ NoneFades /\ NothingBeyond(cursor[S.who])
       [] S.op = "peek" ->
-            /\ ~mislaid[S.who]
+            /\ ~mislaid[S.who] /\ NoneFades
             /\ LET p == msg[S.m].part IN
                 /\ Serves(p)
                 /\ OldestOf(In(S.ms), p, cursor[S.who])
@@ -1014,10 +1027,13 @@ TimeComesFor(m) ==
 \* All that was committed together: what another transaction committed may lag still.
 AppearFor(m) == /\ msg[m].at = "lagging"
                 /\ m \in In(E.ms) \/ (E.op = "drained" /\ HasToGo(m)) \/ BirthNeeded(m)
+SettledIn(m, t) == \E k \in DOMAIN T.steps :
+    T.steps[k].txn = t /\ T.steps[k].m = m /\ T.steps[k].op \in SettlesInTxn \cup { "txn cancel" }
 AppearWith(m) ==
     /\ running
-    /\ msg' = [ n \in Messages |-> IF msg[n].at = "lagging" /\ T.within[n] = T.within[m]
-                                   THEN [ msg[n] EXCEPT !.at = Arrival(n) ] ELSE msg[n] ]
+    /\ msg' = [ n \in Messages |->
+            IF msg[n].at = "lagging" /\ T.within[n] = T.within[m] THEN [ msg[n] EXCEPT !.at = Arrival(n) ]
+            ELSE IF msg[n].fading /\ SettledIn(n, T.within[m]) THEN Faded(n) ELSE msg[n] ]
     /\ Else
 
 \* Of messages that come to nothing in transactions the one that does so first uses up a number.
@@ -1126,8 +1142,8 @@ TakenFor(m) ==
 
 Touches(m) == m \in In(E.ms) \/ (E.txn # "" /\ msg[m].settling)
 
-Oldest1(c, p, k) ==
-    LET beyond == { m \in Here : Beyond(m, p, cursor[c]) }
+Oldest1(c, p, k, gone) ==
+    LET beyond == { m \in Here \ gone : Beyond(m, p, cursor[c]) }
     IN { m \in beyond : Cardinality({ n \in beyond : Before(msg[n].num, msg[m].num) }) < k }
 
 \* A request that came to nothing, or stored what is never shown, used up a number.
@@ -1176,9 +1192,9 @@ Optional1(u, U) ==
             /\ \E m \in Here : GoneFor(m) /\ Deletes(U.who, m)
       [] U.op = "peek" ->
             /\ taken[u] = 0 /\ Peeks1 /\ E.who = U.who
-            /\ \E p \in Partitions : \E k \in 1 .. U.max :
-                  /\ Oldest1(U.who, p, k) # {}
-                  /\ Peek(U.who, Oldest1(U.who, p, k))
+            /\ \E p \in Partitions : \E k \in 1 .. U.max : \E gone \in { {}, { m \in Here : Fades(m) } } :
+                  /\ Oldest1(U.who, p, k, gone) # {}
+                  /\ Peek(U.who, Oldest1(U.who, p, k, gone))
       [] U.op = "send" -> Wasted(u, U)
       [] U.op = "cancel" -> taken[u] = 0 /\ GoneFor(U.m) /\ Cancel(U.m)
       [] U.op \in { "txn send", "txn schedule" } ->

@@ -37,6 +37,7 @@ _REPLACED: Final = {
     "MayTurnOutLost": "TraceMayTurnOutLost", "RolledBack": "TraceRolledBack", "Committed": "TraceCommitted",
     "CountsDeliveries": "TraceCountsDeliveries", "Distributions": "TraceDistributions",
     "DutiesWithout": "TraceDutiesWithout", "PeekingInit": "TracePeekingInit", "LogInit": "TraceLogInit",
+    "Num": "TraceNum", "Fades": "TraceFades", "ShownAsDeferred": "TraceShownAsDeferred",
     "Beyond": "TraceBeyond", "Serves": "TraceServes", "Dead": "TraceDead", "Arrival": "TraceArrival",
     "MayBeScheduled": "TraceMayBeScheduled", "InOrder": "TraceInOrder",
     "Session": "TraceSession", "SessionIDs": "TheSessionNames",
