@@ -17,9 +17,7 @@
 (***************************************************************************)
 EXTENDS PartitionedQueue
 
-(***************************************************************************)
-(* A client that holds m says that it is dead.                              *)
-(***************************************************************************)
+\* --- A client that holds m says that it is dead. --------------------------
 
 \* What it becomes: the reason is that its holder said so.
 Dismissed(m) == Dead(m, "holder")
@@ -48,9 +46,7 @@ DeadLetterFails(c, m, t) ==
     /\ Offers("dead letter")
     /\ SettlingFails("dead letter", c, m, t)
 
-(***************************************************************************)
-(* Clients of the dead-letter queue                                         *)
-(***************************************************************************)
+\* --- Clients of the dead-letter queue -------------------------------------
 InDeadLetters(m) == msg[m].at \in { "dead", "dead locked" }
 
 \* RCV-6: a lock may begin of what nobody holds.
@@ -125,9 +121,7 @@ DeadDrained ==
     /\ \A m \in Messages : ~InDeadLetters(m)
     /\ Nothing("dead drained", NoClient, 0, "ok")
 
-(***************************************************************************)
-(* All of it.                                                               *)
-(***************************************************************************)
+\* --- All of it. -----------------------------------------------------------
 DeadLettersNext ==
     \/ Next
     \/ \E c \in Clients, m \in Messages, t \in Turns : DeadLetter(c, m, t)

@@ -28,9 +28,7 @@ DUP_1 == [][
 DUP_2 == [][ answer'.op = "drained" =>
     \A m \in Live : ~(\E n \in Messages : IsCopy(n, m) /\ WindowIsOver(n, m)) ]_ghostVars
 
-(***************************************************************************)
-(* Wrong brokers, as in Bugs.                                               *)
-(***************************************************************************)
+\* --- Wrong brokers, as in Bugs. -------------------------------------------
 
 \* No message is a duplicate; none is of a message that was scheduled, or that is no more
 \* there (DUP-1).
@@ -48,9 +46,7 @@ BugRepeatsForEver(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n)
 \* A duplicate is refused as invalid (KEY-9): the last of the checks of a message.
 BugValidOnce(m) == m \notin TwoKeys /\ ~Repeats(m)
 
-(***************************************************************************)
-(* Interesting states, as in Reach.                                         *)
-(***************************************************************************)
+\* --- Interesting states, as in Reach. -------------------------------------
 
 \* A duplicate is dropped, of a message that is there or no more; after the window a copy is
 \* stored, and both are there.

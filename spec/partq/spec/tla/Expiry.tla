@@ -39,9 +39,7 @@ Vanish(m) ==
         /\ Record(Buried(history, m, r.at = "dead"), Said("vanish", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
-(***************************************************************************)
-(* All of it.                                                               *)
-(***************************************************************************)
+\* --- All of it. -----------------------------------------------------------
 ExpiryNext ==
     \/ DeferralNext
     \/ \E m \in Mortal : LifeEnds(m)

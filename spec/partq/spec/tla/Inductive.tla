@@ -247,9 +247,7 @@ Atomicity ==
     /\ history.deal.state # "committed" =>
           \A m \in history.deal.sends : history.shown[m] = {}
 
-(***************************************************************************)
-(* REB-1: one flow a partition, and one that waits for it at most.          *)
-(***************************************************************************)
+\* --- REB-1: one flow a partition, and one that waits for it at most. ------
 ExclusiveAssignment ==
     /\ \A p \in Partitions :
           /\ Cardinality(Having(p, { "ready", "paused", "unbound" })) <= 1

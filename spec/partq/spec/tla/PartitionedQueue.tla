@@ -31,9 +31,7 @@ Init == /\ FaultsInit
 Nothing(op, by, m, out) == /\ UNCHANGED mechanism
                            /\ Record(history, Said(op, by, m, out))
 
-(***************************************************************************)
-(* Sending                                                                  *)
-(***************************************************************************)
+\* --- Sending --------------------------------------------------------------
 
 \* SEQ-4 ?: up to `count` numbers of each of these partitions are used up.
 \* @type: (Set(Int), Int) => Bool;
@@ -112,9 +110,7 @@ SendInvalid(m) ==
     /\ Wastes({m})
     /\ SendRefused("send", m, "invalid")
 
-(***************************************************************************)
-(* A batch: messages m and m+1 in one request.                              *)
-(***************************************************************************)
+\* --- A batch: messages m and m+1 in one request. --------------------------
 OfBatch(m) == { m, m + 1 }
 BatchKeys(m) == { Key(n) : n \in OfBatch(m) }
 MaySendBatch(m) == /\ Offers("batches")
@@ -185,9 +181,7 @@ SendBatchInvalid(m) ==
     /\ MaySendBatch(m)
     /\ BatchInvalid("batch", m)
 
-(***************************************************************************)
-(* Receiving                                                                *)
-(***************************************************************************)
+\* --- Receiving ------------------------------------------------------------
 
 \* @type: ($history, Int) => $history;
 DeliverySeen(h, m) == Seen(h, m, msg[m].part, msg[m].num)
@@ -240,9 +234,7 @@ ReceiveFails(c) ==
     /\ ~running \/ Down # {} \/ MayBeBusy \/ (HasFlows /\ flow[c] = "off")
     /\ Nothing("receive", c, 0, "refused")
 
-(***************************************************************************)
-(* Settling                                                                 *)
-(***************************************************************************)
+\* --- Settling -------------------------------------------------------------
 
 \* Client c completes m by its lock of turn t.  If the open transaction settles m, too,
 \* its commit may be refused for that.
@@ -329,9 +321,7 @@ CompleteBothInvalid(c, m, n) ==
     /\ UNCHANGED mechanism
     /\ Record(history, BothSaid(c, m, n, "invalid"))
 
-(***************************************************************************)
-(* The broker's own moves: locks                                            *)
-(***************************************************************************)
+\* --- The broker's own moves: locks ----------------------------------------
 
 \* The time of a lock of m is over.
 Expire(m) ==
@@ -354,9 +344,7 @@ Prefetch(m) ==
     /\ Record([ history EXCEPT !.unseen = @ \cup {m} ], Said("prefetch", NoClient, m, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
-(***************************************************************************)
-(* Peeking                                                                  *)
-(***************************************************************************)
+\* --- Peeking --------------------------------------------------------------
 
 \* PEEK-6: a peek leaves the messages as they are, but for what it finds gone.  (A name of
 \* its own, for Bugs to replace.)
@@ -414,9 +402,7 @@ PeekFails(c) ==
     /\ ~running \/ Down # {} \/ MayBeBusy
     /\ Nothing("peek", c, 0, "refused")
 
-(***************************************************************************)
-(* The transaction                                                          *)
-(***************************************************************************)
+\* --- The transaction ------------------------------------------------------
 
 \* @type: ($history, Str) => $history;
 DealSeen(h, state) == [ h EXCEPT !.deal.state = state ]
@@ -696,9 +682,7 @@ UnbindSeen(h, c) ==
                   !.returned = @ \ {c},
                   !.delay = @ \/ (c \notin h.standby /\ h.standby = {}) ]
 
-(***************************************************************************)
-(* Faults                                                                   *)
-(***************************************************************************)
+\* --- Faults ---------------------------------------------------------------
 
 \* Partition p goes down: its locks, and the open transaction if that works there, are
 \* in doubt.
@@ -765,9 +749,7 @@ Drained ==
     /\ \A m \in Messages : ~Stored(m) /\ ~msg[m].fading
     /\ Nothing("drained", NoClient, 0, "ok")
 
-(***************************************************************************)
-(* Flows                                                                    *)
-(***************************************************************************)
+\* --- Flows ----------------------------------------------------------------
 
 \* Client c binds a flow.
 Bind(c) ==
@@ -856,9 +838,7 @@ HandoffTimeout(p) ==
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flow, delay >>
     /\ Record(FlowsSeen(HandoffOver(history, p)), Said("handoff", NoClient, 0, "time over"))
 
-(***************************************************************************)
-(* All of it.  Each disjunct is a name, or \E over constant sets of a name. *)
-(***************************************************************************)
+\* --- All of it.  Each disjunct is a name, or \E over constant sets of a name. ---
 Next ==
     \/ \E m \in Messages : Send(m)
     \/ \E m \in Messages : SendFails(m)

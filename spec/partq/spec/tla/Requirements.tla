@@ -80,9 +80,7 @@ Pinned(ms) ==
     \A m \in ms, n \in Messages : Keyed(m) /\ KeyOf[m] = KeyOf[n] =>
         Cardinality(ShownPartitions(m) \cup ShownPartitions(n)) <= 1
 
-(***************************************************************************)
-(* KEY                                                                      *)
-(***************************************************************************)
+\* --- KEY ------------------------------------------------------------------
 
 \* KEY-2 (A): "else the partition key property" is the key: messages that bear
 \* the same partition key are together.
@@ -133,9 +131,7 @@ KEY_9 == [][ answer'.out \in { "invalid", "not found" } =>
        \/ answer'.op \in TxnSettlements \cup { "txn cancel" } /\ Partitioned
             /\ places \ { NoPartition, PlaceOf(m).part } # {} ]_ghostVars
 
-(***************************************************************************)
-(* ROUTE                                                                    *)
-(***************************************************************************)
+\* --- ROUTE ----------------------------------------------------------------
 
 \* ROUTE-1 (A, S): "messages with equal keys are stored in the same partition, for
 \* the life of the entity, across restarts and faults".
@@ -206,9 +202,7 @@ ROUTE_8 == [][ /\ answer'.out = "ok"
                   \/ answer'.op = "commit" /\ history.deal.settles \ history.consumed # {}
                => history.outage # Partitions /\ history.alive ]_ghostVars
 
-(***************************************************************************)
-(* SEQ                                                                      *)
-(***************************************************************************)
+\* --- SEQ ------------------------------------------------------------------
 
 \* SEQ-1 (M): every accepted message bears a number, unique in its entity.
 SEQ_1 == [](ShowsNumbers =>
@@ -266,9 +260,7 @@ SEQ_5 == [](ShowsNumbers =>
 \* SEQ-6 (M, I): "lock, abandon, expiry and defer keep the number".
 SEQ_6 == [](\A m \in Messages : Cardinality(ShownNumbers(m)) <= 1)
 
-(***************************************************************************)
-(* RCV                                                                      *)
-(***************************************************************************)
+\* --- RCV ------------------------------------------------------------------
 
 \* RCV-1 (A): "no phantom: what is received was sent".
 RCV_1 == [][ Shows => \A m \in answer'.ms :
@@ -392,9 +384,7 @@ RCV_15 == [][
 RCV_14 == [][ answer'.op = "complete both" /\ answer'.out = "ok" /\ AzurePartitions =>
     \A m, n \in answer'.ms : SamePlace(m, n) ]_ghostVars
 
-(***************************************************************************)
-(* TXN                                                                      *)
-(***************************************************************************)
+\* --- TXN ------------------------------------------------------------------
 
 \* TXN-1 (A): "a transactional send needs a key; without: invalid operation" (at
 \* the commit at the latest: reading "Keys").
@@ -442,9 +432,7 @@ TXN_10 == [][ /\ answer'.op \in TxnOps
               /\ answer'.out = "ok"
               => history.deal.state = "open" ]_ghostVars
 
-(***************************************************************************)
-(* PEEK                                                                     *)
-(***************************************************************************)
+\* --- PEEK -----------------------------------------------------------------
 
 \* The walk w explains an answer of ms: it goes on, shows nothing that is gone, and
 \* in its partition no live, older, visible message is left out.
@@ -498,9 +486,7 @@ PEEK_7 == [][ Peeks =>
         (HeldLock(x) \/ x \in history.aside) /\ OlderPlace(x, m) /\ PastWalk(history, w, x)
             => x \in answer'.ms ]_ghostVars
 
-(***************************************************************************)
-(* SCH: Activation[m] is what m becomes when it is activated.               *)
-(***************************************************************************)
+\* --- SCH: Activation[m] is what m becomes when it is activated. -----------
 
 \* SCH-1 (M): "not receivable before its time".  (As long as it is scheduled it is m;
 \* when its time has come its activation is expected.)

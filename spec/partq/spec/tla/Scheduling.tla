@@ -25,9 +25,7 @@
 (***************************************************************************)
 EXTENDS PartitionedQueue
 
-(***************************************************************************)
-(* Scheduling.                                                              *)
-(***************************************************************************)
+\* --- Scheduling. ----------------------------------------------------------
 MayBeScheduled(m) == Offers("schedule") /\ m \in Scheduled /\ MaySend(m)
 
 \* SCH-2: the schedule operation stores m and returns its number.
@@ -115,9 +113,7 @@ StoresPast(op, m) ==
 SendPast(m) == MaySend(m) /\ StoresPast("send", m)
 SchedulePast(m) == MayBeScheduled(m) /\ StoresPast("schedule", m)
 
-(***************************************************************************)
-(* Activation                                                               *)
-(***************************************************************************)
+\* --- Activation -----------------------------------------------------------
 
 \* The environment: the scheduled time of m comes, whatever is down.
 TimeComes(m) ==
@@ -153,9 +149,7 @@ Activate(m) ==
     /\ txn' = [ txn EXCEPT !.missing = @ \/ Enlists(m) ]
     /\ UNCHANGED << faultVars, home, peekVars, flowVars >>
 
-(***************************************************************************)
-(* Cancelling, by the number that a message has while it is scheduled.      *)
-(***************************************************************************)
+\* --- Cancelling, by the number that a message has while it is scheduled. ---
 MayBeCancelled(m) == Offers("cancellation") /\ msg[m].at \notin { "unsent", "refused", "dropped" }
 
 \* The number is one of a scheduled message.
@@ -244,9 +238,7 @@ TxnCancelFails(m) ==
     /\ Record(history, Said("txn cancel", NoClient, m, "refused"))
     /\ UNCHANGED << faultVars, logVars, home, peekVars, flowVars >>
 
-(***************************************************************************)
-(* All of it.  Each disjunct is a name, or \E over a constant set of one.   *)
-(***************************************************************************)
+\* --- All of it.  Each disjunct is a name, or \E over a constant set of one. ---
 SchedulingNext ==
     \/ Next
     \/ \E m \in Scheduled : Schedule(m)

@@ -59,9 +59,7 @@ SessionsInit ==
 
 SessionsView == << mechanism, sessionVars, history, heard >>
 
-(***************************************************************************)
-(* What an observer takes from an answer.                                   *)
-(***************************************************************************)
+\* --- What an observer takes from an answer. -------------------------------
 Accepts == { "accept", "accept next" }
 \* Requests of a client in a session that it holds.
 StateRequests == IF Offers("state") THEN { "write", "read" } ELSE {}
@@ -114,9 +112,7 @@ Answers(h, c, op, s, t, out) ==
 Tells(c, op, s, t, out) ==
     UNCHANGED << mechanism, sessionVars >> /\ Answers(history, c, op, s, t, out)
 
-(***************************************************************************)
-(* The lock of a session                                                    *)
-(***************************************************************************)
+\* --- The lock of a session ------------------------------------------------
 
 \* The session's partition is up (its key fixes it, once it is used), or is down.
 ServesSession(s) == running /\ IF home[s] = NoPartition THEN Down # Partitions ELSE up[home[s]]
@@ -177,9 +173,7 @@ SessionOver(s) ==
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
     /\ Answers(history, NoClient, "session over", s, NoText, "ok")
 
-(***************************************************************************)
-(* What the holder does, and who is none.                                   *)
-(***************************************************************************)
+\* --- What the holder does, and who is none. -------------------------------
 
 \* SES-1.
 HoldsSession(c, s) == holder[s] = c /\ ServesSession(s)
@@ -261,9 +255,7 @@ Unchanged ==
     /\ UNCHANGED sessionVars
     /\ Hears(NoKey, NoText)
 
-(***************************************************************************)
-(* All of it.                                                               *)
-(***************************************************************************)
+\* --- All of it. -----------------------------------------------------------
 SessionsNext ==
     \/ Unchanged
     \/ \E c \in Clients, s \in SessionIDs : Accept(c, s)

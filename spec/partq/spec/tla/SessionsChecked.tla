@@ -54,9 +54,7 @@ SES_5 == [][
     /\ Settles /\ answer'.out = "ok" =>
             history.lock[answer'.m][answer'.turn] # "ended" ]_ghostVars
 
-(***************************************************************************)
-(* Wrong brokers, as in Bugs.                                               *)
-(***************************************************************************)
+\* --- Wrong brokers, as in Bugs. -------------------------------------------
 
 \* Whoever asks receives, reads and writes; a later message passes an earlier one; one who
 \* holds the session is told that it is lost (SES-1).
@@ -85,9 +83,7 @@ BugCountedNever(s) == {}
 BugEndLocksOfNone(ss, raised) ==
     UNCHANGED msg /\ holder' = [ s \in SessionIDs |-> IF s \in ss THEN NoClient ELSE holder[s] ]
 
-(***************************************************************************)
-(* Interesting states, as in Reach.                                         *)
-(***************************************************************************)
+\* --- Interesting states, as in Reach. -------------------------------------
 
 \* A second client holds a session of which another was given a message; two hold one each.
 NeverPassedOn == ~(\E s \in SessionIDs, m \in Messages : holder[s] = "c2" /\ msg[m].at = "ready"

@@ -147,9 +147,7 @@ StoredPast(m) ==
         /\ home' = HomeAfter(m, p)
     /\ UNCHANGED << faultVars, txn, peekVars, flowVars, ghostVars >>
 
-(***************************************************************************)
-(* What takes the place of the specification's own operators.               *)
-(***************************************************************************)
+\* --- What takes the place of the specification's own operators. -----------
 
 TraceKey(m) == T.keys[m]
 \* KEY-3; where that is no rule, either verdict.
@@ -353,9 +351,7 @@ TellsLater == IF T.observed
               /\ (\A p \in Partitions : MayBe(p, duty'[p])) = TRUE
          ELSE untold' = untold
 
-(***************************************************************************)
-(* What is never contradicted.                                              *)
-(***************************************************************************)
+\* --- What is never contradicted. ------------------------------------------
 \* It might be dead-lettered when this lock ends.
 AtMaximum(m) == msg[m].count + 1 >= MaxDeliveryCount
 
@@ -767,9 +763,7 @@ Answered ==
       [] E.op = "drained dead" -> NoneDead
       [] OTHER -> FALSE
 
-(***************************************************************************)
-(* Which step is next.                                                      *)
-(***************************************************************************)
+\* --- Which step is next. --------------------------------------------------
 RECURSIVE Beyond1(_, _)
 Beyond1(n, done) == IF n > Len(T.order) THEN n
                     ELSE IF T.order[n] \in done THEN Beyond1(n + 1, done) ELSE n
@@ -901,9 +895,7 @@ Follow ==
     /\ (Consistent = TRUE) /\ MovesOn /\ Enlisted1(E) /\ Heard
     /\ others' = IF E.op = "begin" THEN [ t \in OpenOnes |-> RecordOf(t) ] ELSE OthersAfter(E.op)
 
-(***************************************************************************)
-(* The broker's own moves, where the step needs them.                       *)
-(***************************************************************************)
+\* --- The broker's own moves, where the step needs them. -------------------
 Waits == chosen' = FALSE /\ TellsLater /\ UNCHANGED << trace, at, ahead, aim, excuse, spent, shaky, deal >>
 Delivers1 == E.op \in { "receive", "receive deferred", "delete", "receive in session", "delete in session" }
 Peeks1 == E.op \in { "peek", "peek nothing" }
@@ -1120,9 +1112,7 @@ Tries ==
     /\ ~up[E.part]
     /\ \E u \in Waiting : TriedAt(u, E.part)
 
-(***************************************************************************)
-(* Operations of unknown outcome.                                           *)
-(***************************************************************************)
+\* --- Operations of unknown outcome. ---------------------------------------
 
 GoneFor(m) ==
     /\ NeverShown(m)
@@ -1259,9 +1249,7 @@ SwitchesTo(t) ==
                     excuse, spent, shaky, taken, tried, settles, untold, chosen >>
 MayHaveBeen == { T.steps[u].txn : u \in { v \in T.optional[at] : taken[v] = 0 } } \ { "", E.txn }
 
-(***************************************************************************)
-(* All of it.                                                               *)
-(***************************************************************************)
+\* --- All of it. -----------------------------------------------------------
 TraceInit ==
     /\ trace \in DOMAIN Traces
     /\ at = 1 /\ ahead = {}
