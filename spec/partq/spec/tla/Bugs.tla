@@ -105,10 +105,8 @@ BugGivenBackAnew(m, n, placed) ==
     [ msg[m] EXCEPT !.at = "ready", !.by = NoClient, !.count = n, !.num = AdvanceBy(@, 4),
                     !.placed = placed, !.doubt = "no", !.settling = FALSE ]
 
-\* What a commit numbers does not roll over (SEQ-5).
-BugNumberAtCommitOn(m) ==
-    IF ~Unnumbered(m) THEN msg[m].num
-    ELSE counter[msg[m].part] + Cardinality({ n \in UnnumberedIn(msg[m].part) : n < m })
+\* What a commit numbers, or a batch, does not roll over (SEQ-5).
+BugAdvanceByOn(n, steps) == n + steps
 
 \* --- RCV -------------------------------------------------------------------
 
@@ -169,6 +167,11 @@ BugHeldByAnyFlow(c, m, t) == msg[m].at = "locked" /\ msg[m].turn = t
 \* A lock that ends does not count, or the fourth does not (RCV-9).
 BugRaisedNot(n) == n
 BugRaisedToThree(n) == IF n < 3 THEN n + 1 ELSE n
+
+\* What a fault gave back is delivered though it was deferred (RCV-10), or is over (RCV-15), or
+\* beyond the maximum (RCV-9).
+BugMayGiveAnewAny(m) == MayTurnOutLost(m)
+BugMayBeGivenBeyond(n) == n < MaxTries
 
 \* A fault that ends a lock counts twice (RCV-9).
 BugLostCountsTwice(m) == { msg[m].count + 2 }
@@ -417,8 +420,9 @@ BugMayStorePastAny(m, p) == Serves(p)
 \* Activates before the time has come (SCH-1).
 BugActivatableEarly(m) == msg[m].at \in { "scheduled", "due", "racing" }
 
-\* Never activates (SCH-1: eventually).
+\* Never activates, or not while any partition is down (SCH-1: eventually).
 BugActivatableNever(m) == FALSE
+BugActivatableAllUp(m) == msg[m].at \in { "due", "racing" } /\ Down = {}
 
 \* The schedule operation returns no number (SCH-2), or not the one that peeks show (SCH-2).
 BugNumberToldNone(h, op, m, p, n) == h
@@ -489,38 +493,18 @@ BugMessagesWithout(c) ==
 \* The partitions go to some of the flows only (REB-4, REB-10), or unevenly (REB-12).
 BugEven(f) == TRUE
 
-\* The flow is bound, and nothing comes of it (REB-4).
-BindThen(c, delays) ==
-    /\ HasFlows /\ running
-    /\ flow[c] = "off"
-    /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
-    /\ delay' = delays
-    /\ UNCHANGED << faultVars, logVars, home, txn, peekVars, duty >>
-    /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
-BugBindWithoutDelay(c) == BindThen(c, delay)
+\* The flow is bound, and nothing comes of it (REB-4), or the bind of a standby ends the delay (REB-4).
+BugDelayAtBindNever == delay
+BugDelayAtBindOwn == BindsActive
 
 \* The delay does not start when a flow goes (REB-7).
 BugDelayWithoutNever(c, after) == { delay }
 
-\* A takeover ends the delay (REB-4), and so does the start of a broker that kept its flows
-\* (REB-4), or the bind of a standby (REB-4).
-BugTakeoverEndsDelay(c, s) ==
-    /\ HasFlows /\ running
-    /\ flow[c] = "active" /\ flow[s] = "standby"
-    /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
-    /\ msg' = MessagesWithout(c)
-    /\ duty' \in DutiesWithout(c, s)
-    /\ delay' = FALSE
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
-    /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
-              Said("unbind", c, 0, "ok"))
-BugStartEndsDelay ==
-    /\ Offers("kill")
-    /\ IsStarted
-    /\ delay' = FALSE
-    /\ UNCHANGED << logVars, home, txn, peekVars, flow, duty >>
-    /\ Record(FlowsSeen([ history EXCEPT !.alive = TRUE ]), Said("start", NoClient, 0, "ok"))
-BugBindEndsDelay(c) == BindThen(c, BindsActive)
+\* A takeover ends the delay (REB-4), or the start of a broker that kept its flows (REB-4).
+BugDelayKeptNot == FALSE
+
+\* A kill that ends the flows leaves standbys (REB-4).
+BugFlowsAfterKill == [ c \in Clients |-> IF flow[c] = "standby" THEN "standby" ELSE "off" ]
 
 \* A handoff never ends (REB-11: eventually).
 BugInHandoffNever(p) == FALSE

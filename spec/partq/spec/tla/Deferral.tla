@@ -57,8 +57,8 @@ Together(ms) == Partitioned => \A m, n \in ms : msg[m].part = msg[n].part
 \* RCV-10: it is deferred, and no lock holds it, or a fault ended the lock that did.
 MayTakeAside(m) == \/ msg[m].at = "deferred" /\ Serves(msg[m].part)
                    \/ msg[m].aside /\ MayTurnOutLost(m)
-CountsAside(m) == { n \in IF InDoubt(m) THEN LostCounts(m) ELSE { msg[m].count } :
-                        n < MaxTries /\ n <= MaxDeliveryCount }
+CountsAside(m) ==
+    { n \in IF InDoubt(m) THEN LostCounts(m) ELSE { msg[m].count } : MayBeGiven(n) }
 
 \* @type: ($history, Int) => $history;
 TakenSeen(h, m) == LockSeen(DeliverySeen(h, m), m, msg'[m].turn)

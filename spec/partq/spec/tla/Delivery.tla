@@ -44,6 +44,7 @@ InCache(m) == msg[m].at = "cached"
 (***************************************************************************)
 InDoubt(m) == msg[m].at = "locked" /\ msg[m].doubt # "no"
 MayTurnOutLost(m) == InDoubt(m) /\ Serves(msg[m].part)
+MayGiveAnew(m) == MayTurnOutLost(m) /\ InOrder(m) /\ Alive(m) /\ ~msg[m].aside
 
 Raised(n) == IF CountsDeliveries THEN n + 1 ELSE n
 
@@ -51,6 +52,10 @@ Raised(n) == IF CountsDeliveries THEN n + 1 ELSE n
 LostCounts(m) == IF msg[m].doubt = "fault"
                  THEN { msg[m].count, Raised(msg[m].count) }
                  ELSE { Raised(msg[m].count) }
+
+\* ... and with which it may then be given to a client.  RCV-9: none is beyond the maximum.
+MayBeGiven(n) == n < MaxTries /\ n <= MaxDeliveryCount
+CountsAnew(m) == { n \in LostCounts(m) : MayBeGiven(n) }
 
 \* RCV-6: m is locked for c alone.
 LockedFor(m, c, n) == [ msg[m] EXCEPT !.at = "locked", !.by = c, !.count = n,

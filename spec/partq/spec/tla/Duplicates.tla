@@ -16,11 +16,13 @@
 (***************************************************************************)
 EXTENDS Scheduling
 
-\* Nothing is stored of m where it would be.  It may use up a number (SEQ-4 ?).
+\* Nothing is stored of m where it would be, and nowhere else is it known for a duplicate
+\* (ROUTE-5).  It may use up a number (SEQ-4 ?).
+MayDrop(m, p) == MayStore(m, p)
 NotKept(m) ==
     /\ Valid(m)
     /\ \E p \in Partitions : \E used \in WastedNumbers({p} \cup TriedBefore(m)) :
-        /\ MayStore(m, p)
+        /\ MayDrop(m, p)
         /\ counter' = CountersAfter(used)
         /\ home' = HomeAfter(m, p)
     /\ msg' = [ msg EXCEPT ![m] = Empty("dropped") ]

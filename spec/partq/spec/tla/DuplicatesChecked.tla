@@ -43,6 +43,9 @@ BugRepeatsAnyKey(m) == \E n \in Messages : n < m /\ Ids[n] = Ids[m] /\ WasStored
 \* ... or of one whose window is over (DUP-2).
 BugRepeatsForEver(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n)
 
+\* A duplicate is dropped though its partition is down (ROUTE-5).
+BugMayDropAnywhere(m, p) == Serves(p)
+
 \* A duplicate is refused as invalid (KEY-9): the last of the checks of a message.
 BugValidOnce(m) == m \notin TwoKeys /\ ~Repeats(m)
 

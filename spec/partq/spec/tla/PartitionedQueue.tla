@@ -199,11 +199,8 @@ Receive(c, m) ==
           /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, msg[m].count) ]
        \/ /\ InCache(m)
           /\ msg' = [ msg EXCEPT ![m] = HandedOver(m, c) ]
-       \/ /\ MayTurnOutLost(m)
-          /\ InOrder(m) /\ Alive(m) /\ ~msg[m].aside
-          /\ \E n \in LostCounts(m) :
-                /\ n < MaxTries /\ n <= MaxDeliveryCount
-                /\ msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
+       \/ /\ MayGiveAnew(m)
+          /\ \E n \in CountsAnew(m) : msg' = [ msg EXCEPT ![m] = LockedFor(m, c, n) ]
     /\ txn' = DoomedBy(m)
     /\ Record(LockSeen(DeliverySeen(history, m), m, msg'[m].turn),
               Delivered("receive", c, m, msg'[m].count))
@@ -214,12 +211,9 @@ ReceiveAndDelete(c, m) ==
     /\ Offers("delete")
     /\ running
     /\ MayReceive(c, msg[m].part)
-    /\ \E n \in IF MayTurnOutLost(m) THEN LostCounts(m) ELSE { msg[m].count } :
-        /\ \/ MayLock(m)
-           \/ InCache(m)
-           \/ /\ MayTurnOutLost(m) /\ Alive(m) /\ ~msg[m].aside
-              /\ n < MaxTries /\ n <= MaxDeliveryCount
-        /\ Record(Consumed(DeliverySeen(history, m), m), Delivered("delete", c, m, n))
+    /\ MayLock(m) \/ InCache(m) \/ MayGiveAnew(m)
+    /\ \E n \in IF InDoubt(m) THEN CountsAnew(m) ELSE { msg[m].count } :
+          Record(Consumed(DeliverySeen(history, m), m), Delivered("delete", c, m, n))
     /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ txn' = DoomedBy(m)
     /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
@@ -313,7 +307,8 @@ CompleteBoth(c, m, n) ==
     /\ MaySettleBoth(m, n)
     /\ msg' = [ msg EXCEPT ![m] = Settled(m), ![n] = Settled(n) ]
     /\ Record(Consumed(Consumed(history, m), n), BothSaid(c, m, n, "ok"))
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+    /\ txn' = [ txn EXCEPT !.missing = @ \/ Enlists(m) \/ Enlists(n) ]
+    /\ UNCHANGED << faultVars, counter, home, peekVars, flowVars >>
 
 CompleteBothInvalid(c, m, n) ==
     /\ Both(c, m, n)
@@ -715,15 +710,17 @@ BrokerKill ==
 
 \* A kill may end every flow and every assignment, or keep them (reading
 \* "Flows"): found out when the broker is back.
+FlowsAfterKill == [ c \in Clients |-> "off" ]
 BrokerStart ==
     /\ Offers("kill")
     /\ IsStarted
-    /\ \/ /\ UNCHANGED << msg, flowVars >>
-          /\ Record([ history EXCEPT !.alive = TRUE ], Said("start", NoClient, 0, "ok"))
+    /\ \/ /\ UNCHANGED << msg, flow, duty >>
+          /\ delay' = DelayKept
+          /\ Record(FlowsSeen([ history EXCEPT !.alive = TRUE ]), Said("start", NoClient, 0, "ok"))
        \/ /\ HasFlows
           /\ msg' = [ m \in Messages |-> IF msg[m].at = "locked"
                             THEN GivenBack(m, msg[m].count, TRUE) ELSE msg[m] ]
-          /\ flow' = [ c \in Clients |-> "off" ]
+          /\ flow' = FlowsAfterKill
           /\ duty' = [ p \in Partitions |-> NoDuty ]
           /\ delay' = FALSE
           /\ Record([ FlowsSeen(AllLocksOver(history)) EXCEPT !.alive = TRUE,
@@ -756,7 +753,7 @@ Bind(c) ==
     /\ HasFlows /\ running
     /\ flow[c] = "off"
     /\ flow' = [ flow EXCEPT ![c] = IF BindsActive THEN "active" ELSE "standby" ]
-    /\ delay' = (delay \/ BindsActive)
+    /\ delay' = DelayAtBind
     /\ \/ /\ duty' = DutyAtBind(c)
           /\ Record(FlowsSeen(BindSeen(history, c)), Said("bind", c, 0, "ok"))
        \/ /\ May("cancel") /\ delay /\ BindsActive
@@ -803,7 +800,8 @@ Takeover(c, s) ==
     /\ flow' = [ flow EXCEPT ![c] = "off", ![s] = "active" ]
     /\ msg' = MessagesWithout(c)
     /\ duty' \in DutiesWithout(c, s)
-    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, delay >>
+    /\ delay' = DelayKept
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars >>
     /\ Record(FlowsSeen([ UnbindSeen(history, c) EXCEPT !.standby = @ \ {s} ]),
               Said("unbind", c, 0, "ok"))
 

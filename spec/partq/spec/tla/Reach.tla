@@ -95,6 +95,9 @@ NeverFading == ~(answer.op = "peek" /\ \E m \in (answer.ms \cap history.aside) \
 NeverOvertookTxn == ~(history.deal.state = "committed" /\ \E x \in history.deal.sends :
     \E y \in history.consumed : OlderPlace(x, y) /\ msg[x].at = "ready")
 
+\* A commit is refused, and the transaction had not ended.
+NeverUndone == ~(answer.op = "commit" /\ answer.out = "refused" /\ history.deal.state = "open")
+
 \* Two keys that share a partition are committed in one transaction (TXN-2).
 NeverTwoKeys == ~(history.deal.state = "committed" /\ \E m, n \in history.deal.sends :
     KeyOf[m] # KeyOf[n])

@@ -50,6 +50,9 @@ Unacknowledged(p, c) ==
 \* REB-4: "a bind while C < P starts the delay"; REB-5: while C >= P it starts
 \* none, and the flow is a standby.
 BindsActive == Cardinality(Bound) < PartitionCount
+DelayAtBind == delay \/ BindsActive
+\* A delay that runs goes on through a takeover, and a kill that keeps the flows.
+DelayKept == delay
 
 \* REB-9: a flow that binds has to wait for the rebalance, also if it was lost just
 \* before and its partitions are unbound still.  (A name of its own, for Bugs to replace.)

@@ -226,20 +226,20 @@ StrikeSeen(h, ps, op) ==
     Record([ Struck(h, ps) EXCEPT !.buried = @ \cup { m \in Messages : msg'[m].at = "dead" } ],
            Said(op, NoClient, 0, "ok"))
 
+\* SES-2 makes no exception for faults.  (A name of its own, for Bugs to replace.)
+TextAfterFault == text
 SessionsDown(p) ==
     /\ Offers("outage") /\ GoesDown(p)
     /\ Strikes({p})
-    /\ text' = text
+    /\ text' = TextAfterFault
     /\ StrikeSeen([ history EXCEPT !.outage = @ \cup {p} ], {p}, "partition down")
     /\ Hears(NoKey, NoText)
     /\ UNCHANGED << counter, home, txn, peekVars, flowVars >>
 
-\* SES-2 makes no exception for faults.  (A name of its own, for Bugs to replace.)
-TextAfterKill == text
 SessionsKill ==
     /\ Offers("kill") /\ IsKilled
     /\ Strikes(Partitions)
-    /\ text' = TextAfterKill
+    /\ text' = TextAfterFault
     /\ StrikeSeen([ history EXCEPT !.alive = FALSE ], Partitions, "kill")
     /\ Hears(NoKey, NoText)
     /\ UNCHANGED << counter, home, txn, peekVars, flowVars >>

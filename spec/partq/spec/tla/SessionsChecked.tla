@@ -62,7 +62,7 @@ BugHoldsAny(c, s) == ServesSession(s)
 BugSessionAnyOrder(m) == TRUE
 BugHoldsNotEver(c, s) == running
 
-\* The state goes with the lock, or with a kill; it is written to all sessions (SES-2).
+\* The state goes with the lock, or with a fault; it is written to all sessions (SES-2).
 BugTextGoes(s) == [ text EXCEPT ![s] = NoText ]
 BugTextKilled == [ s \in SessionIDs |-> NoText ]
 BugWrittenToAll(s, t) == [ x \in SessionIDs |-> t ]
