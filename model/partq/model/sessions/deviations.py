@@ -125,12 +125,6 @@ def written_by_another(state: State, action: Action, seen: Observed | None) -> S
         yield OK, state
 
 
-@beyond(norm.is_there, "RCV-7", where=norm.has_sessions, broken=True)
-def may_return(state: State, session: str) -> bool:
-    """A session comes next for a message that was completed."""
-    return any(entry.session == session for part in state.parts for entry in part.gone)
-
-
 @beyond(norm.available, "SES-4", where=norm.has_sessions)
 def held_twice(state: State, action: Action) -> Iterator[State]:
     """A session that is held is accepted: both clients hold it, or it is taken from the first, with the

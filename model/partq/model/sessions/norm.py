@@ -235,12 +235,6 @@ def available(state: State, action: Action) -> Iterator[State]:
 @guard("SES-4")
 def has_messages(state: State, session: str) -> bool:
     """Whether the session has any message, so that it may come next."""
-    return is_there(state, session)
-
-
-@point("RCV-7")
-def is_there(state: State, session: str) -> bool:
-    """Whether a message of the session is there: none that was completed."""
     return any(entry.session == session and entry.status != RESERVED for _, entry in entries(state))
 
 
