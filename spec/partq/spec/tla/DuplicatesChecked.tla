@@ -17,9 +17,12 @@ KEY_4 == [](AzurePartitions =>
 
 \* DUP-1 (A, D): "a second message with the same message ID (partitioned: and the same
 \* key) is accepted and dropped: one copy is ever visible"; and no other message is
-\* dropped for its ID.  (That a duplicate is accepted: KEY-9.)
+\* dropped for its ID.  (That a duplicate is accepted: KEY-9.)  The window of what was sent
+\* right before is said once more, without WindowIsOver, which the broker goes by, too.
 DUP_1 == [][
     /\ Shows => \A m \in answer'.ms : history.sent[Origins[m]] # "duplicate"
+    /\ Shows => \A m \in answer'.ms :
+            m - 1 \in Accepted /\ IsCopy(m - 1, m) => m \in AfterWindow
     /\ answer'.op = "drained" =>
             \A m \in Live, n \in Messages : n < m /\ Ids[n] = Ids[m] => WindowIsOver(n, m)
     ]_ghostVars
@@ -42,6 +45,9 @@ BugRepeatsAnyKey(m) == \E n \in Messages : n < m /\ Ids[n] = Ids[m] /\ WasStored
 
 \* ... or of one whose window is over (DUP-2).
 BugRepeatsForEver(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n)
+
+\* The window of what is sent after another one's is over at once (DUP-1).
+BugWindowIsOver(n, m) == \E late \in AfterWindow : n <= late /\ late <= m
 
 \* A duplicate is dropped though its partition is down (ROUTE-5).
 BugMayDropAnywhere(m, p) == Serves(p)
