@@ -84,7 +84,7 @@ class Action(NamedTuple):
     be changed. ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction,
     nor a fault met that. ``taken``: so many messages were asked for in its transaction by then, at the most,
     with its own. ``held``: so many bytes the entity certainly holds with this send, ``ever``: so many it may
-    have been sent by then.
+    have been sent by then. ``fates``: of a kill, whether flows outlived it; None: likely.
     """
 
     op: str
@@ -117,6 +117,7 @@ class Action(NamedTuple):
     taken: int = 0
     held: int = 0
     ever: int = 0
+    fates: tuple[tuple[str, bool | None], ...] = ()
     slack: int = 0
     early: int = 0
     calm: bool = False

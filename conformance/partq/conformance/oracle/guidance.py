@@ -43,9 +43,8 @@ class Guidance(NamedTuple):
     is never shown, the positions to be tried, the likely one first, in a hasty search no other, and None for
     all of them; empty for any other effect. ``events``: of each partition the assignment events, in the
     order of their instants; ``unordered``: the partitions for which that need not be their order.
-    ``forgetful``: the kills after which no flow from before them is heard of again. ``likely``: what may be
-    left out, and most likely happened. ``handoff``: how long one may last, ns. ``held``: of each lock token
-    its message."""
+    ``likely``: what may be left out, and most likely happened. ``handoff``: how long one may last, ns.
+    ``held``: of each lock token its message."""
 
     roles: tuple[int, ...]
     before: tuple[int, ...]
@@ -53,7 +52,6 @@ class Guidance(NamedTuple):
     places: tuple[tuple[int | None, ...], ...]
     events: Mapping[int, Sequence[int]]
     unordered: frozenset[int]
-    forgetful: frozenset[int]
     likely: tuple[int, ...]
     handoff: int
     held: Mapping[str, str]
@@ -88,7 +86,6 @@ class Known:
         self.orderings += _copies_last(effects, copied)
         self.events = _events(effects, cfg)
         self.unordered = frozenset(p for p, told in self.events.items() if not _apart(effects, told))
-        self.forgetful = _forgetful(effects) if cfg.profile.flows else frozenset()
         self.first: dict[bool, tuple[Guidance, Mapping[str, int]]] = {}
 
     def _happened(self, n: int) -> bool:
@@ -144,7 +141,6 @@ class Known:
             places,
             self.events,
             unordered,
-            self.forgetful,
             likely,
             self.handoff,
             self.held,
@@ -224,24 +220,6 @@ class Guide:
                 group = None if clues is None else clues.groups.get(shown.id)
                 if group is not None:
                     self.failures[group, self.chosen[group]] += 1
-
-
-def _forgetful(effects: Sequence[Effect]) -> frozenset[int]:
-    """The kills after which a flow from before them occurs in refusals only."""
-    kills = {n: effect for n, effect in enumerate(effects) if effect.action.op == KILLS}
-    bound = {e.action.flow: e.call for e in effects if e.action.op in BINDS}
-    heard = [
-        effect
-        for effect in effects
-        if effect.observed.messages or (effect.action.op == UNBINDS and effect.ok)
-    ]
-    alive = {
-        n
-        for n, kill in kills.items()
-        for effect in heard
-        if bound.get(effect.action.flow, kill.call) < kill.call < effect.call
-    }
-    return frozenset(kills.keys() - alive)
 
 
 def _lost_flows(effects: Sequence[Effect]) -> tuple[tuple[str, int, int], ...]:

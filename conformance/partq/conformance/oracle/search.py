@@ -323,8 +323,7 @@ class Search:
             return
         tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0
         for way in self._ways(effect, n):
-            afters = explanations(node.state, way, horizon, tried=tried, goes_on=self._goes_on)
-            for after in reversed(list(afters)) if n in self.guidance.forgetful else afters:
+            for after in explanations(node.state, way, horizon, tried=tried, goes_on=self._goes_on):
                 yield from self._foretold(n, self._after(node, n, after))
 
     def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:

@@ -22,6 +22,7 @@ from partq.conformance.oracle.effects import (
     names_of,
 )
 from partq.conformance.oracle.hidden_locks import missed_by
+from partq.conformance.oracle.outlived import with_fates
 from partq.conformance.oracle.roles import BATCHES, DELIVERS, DOWN, SCHEDULES, TELLS, UP, Role, by_role
 from partq.model.actions import ACTIVATE, STORE, Action, Observed, action_of
 from partq.model.configuration import FOREVER
@@ -94,6 +95,8 @@ def effects_of(
             if not waived.isdisjoint(WITHHELD) and _may_be_withheld(effect, waived, outage):
                 found.extend(_stored_later(effect))
     _with_waiting(found, family, entity)
+    if family.flows:
+        with_fates(found, header.lateness + 2 * header.skew_ns + len(records))
     return tuple(found)
 
 

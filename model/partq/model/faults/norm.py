@@ -116,7 +116,7 @@ def broker_kill(state: State, action: Action, seen: Observed | None) -> Steps:
     for known in state.clients:
         after = with_client(after, client(after, known.proc)._replace(shaky=True))
     for tainted in ending(after, lambda txn: True):
-        yield from ((OK, flows) for flows in kills.killed(tainted))
+        yield from ((OK, flows) for flows in kills.killed(tainted, action, seen))
 
 
 @point("ROUTE-1")

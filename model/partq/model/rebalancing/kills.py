@@ -5,30 +5,62 @@ How a flow is lost, and what follows, is `norm`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, combinations
 from typing import Final
 
+from ..actions import Action, Observed
 from ..configuration import FOREVER
 from ..state import Deadline, Flows, State
-from .handoffs import given_back
+from .handoffs import FLOWLESS, given_back
+from .norm import all_left
+
+_SOME: Final = 3
+"""Of so many flows of which nothing is known any may be gone."""
 
 _BACK: Final = FOREVER - 1
 """When a change is told at the latest that is told once a killed broker is back."""
 
 
-def killed(state: State) -> Iterator[State]:
-    """What a kill of the broker may do to the flows: they are there again when it is, or gone. Of those that
-    are kept the locks may be lost, so that a handoff has nothing to wait for any more (REB-14)."""
+def killed(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
+    """What a kill of the broker may do to the flows: they are there again when it is, or any of them, or all,
+    are gone; what is known of them first. Of those that are kept the locks may be lost, so that a handoff has
+    nothing to wait for any more (REB-14). Without an observation none is gone, or all are."""
     flows = state.flows
     if flows is None:
         yield state
         return
     due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
     kept = state._replace(flows=flows._replace(handoff=due))
-    yield _told_later(kept)
-    names = [name for name, _ in flows.active + flows.standby]
-    if names or any(flows.owner):
+    names = tuple(name for name, _ in flows.active + flows.standby)
+    for ended in _ways(names, dict(action.fates)):
+        if not ended:
+            yield _told_later(kept)
+        elif len(ended) == len(names):
+            yield _all_ended(state, flows, names)
+        if ended and seen is not None and (len(ended) < len(names) or _stands_by(flows)):
+            yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack))
+    if not names and any(flows.owner):
         yield _all_ended(state, flows, names)
+
+
+def _stands_by(flows: Flows) -> bool:
+    """Whether a standby may be told to take over before it is gone, too; of many flows that is not tried."""
+    return bool(flows.standby) and len(flows.active) + len(flows.standby) <= _SOME
+
+
+def _ways(names: tuple[str, ...], fates: Mapping[str, bool | None]) -> list[tuple[str, ...]]:
+    """Which flows may be gone: none, all, or, beside those that are known to be, any of the others that are
+    not known to be there; of many, none or all. First what is likely, which is some only where that is
+    known."""
+    known = [fates[name] for name in names if name in fates]
+    gone = [name for name in names if fates.get(name) is False]
+    unheard = [name for name in names if fates.get(name) is None]
+    sizes = range(len(unheard) + 1) if len(unheard) <= _SOME else (0, len(unheard))
+    more = chain.from_iterable(combinations(unheard, size) for size in sizes)
+    some = [(*gone, *others) for others in more]
+    whole: list[tuple[str, ...]] = [(), names] if True in known or None in known else [names, ()]
+    return list(dict.fromkeys((*some, *whole) if True in known and gone else (*whole, *some)))
 
 
 def _all_ended(state: State, flows: Flows, names: Collection[str]) -> State:
@@ -43,11 +75,15 @@ def _all_ended(state: State, flows: Flows, names: Collection[str]) -> State:
     return state._replace(flows=Flows(owner=nothing, handoff=nothing, unseen=unseen, ends=ends))
 
 
-def _told_later(state: State) -> State:
-    """The state in which changes may be told once the broker is back."""
+def _told_later(state: State, ended: Collection[str] = ()) -> State:
+    """The state in which changes may be told once the broker is back, and those of flows that ended need
+    not."""
     flows = state.flows
     assert flows is not None
-    unseen = ((*event[:3], max(event[3], _BACK)) for event in flows.unseen)
+    unseen = (
+        (*event[:3], FOREVER if event[1] in ended and event[2] in FLOWLESS else max(event[3], _BACK))
+        for event in flows.unseen
+    )
     return state._replace(flows=flows._replace(unseen=tuple(unseen)))
 
 

@@ -9,7 +9,7 @@ Reconnecting with a former mapping is `resuming`'s business, changing the partit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Final
 
@@ -112,28 +112,37 @@ def lost(state: State, proc: str, slack: int) -> Iterator[State]:
     """All flows of a client are lost."""
     flows = state.flows
     every = () if flows is None else flows.active + flows.standby
-    names = [name for name, who in every if who == proc]
-    if len(names) < 2:
-        yield from left(state, names[0], slack) if names else (state,)
-        return
-    found: dict[State, None] = {}
-    for order in _orders(flows, names):
-        states = [state]
-        for name in order:
-            states = [after for one in states for after in left(one, name, slack)]
-        found |= dict.fromkeys(states)
-    yield from found
+    return all_left(state, [name for name, who in every if who == proc], slack)
+
+
+def all_left(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
+    """The states after several flows are gone at one instant, one by one, as there may be many."""
+    found: set[State] = set()
+    for order in _orders(state.flows, names):
+        for after in _left_in_turn(state, order, slack):
+            if after not in found:
+                found.add(after)
+                yield after
+
+
+def _left_in_turn(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
+    if not names:
+        yield state
+    for after in left(state, names[0], slack) if names else ():
+        yield from _left_in_turn(after, names[1:], slack)
 
 
 def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """In what orders flows that are gone at one instant may be replaced by standbys: active ones before those
-    that stand by and are gone, too; and after them, first as many as there are standbys left."""
+    """In what orders flows that are gone at one instant may be replaced by standbys: first standbys that
+    take over nothing, then as many active ones as there are standbys left, and in the end those standbys that
+    are gone, too."""
     standby = () if flows is None else tuple(name for name, _ in flows.standby)
     going = tuple(name for name in standby if name in names)
     active = tuple(name for name in names if name not in going)
-    yield active + going
-    for first in combinations(active, min(len(active), len(standby) - len(going))):
-        yield (*going, *first, *(name for name in active if name not in first))
+    for early in chain.from_iterable(combinations(going, size) for size in range(len(going) + 1)):
+        late = tuple(name for name in going if name not in early)
+        for first in combinations(active, min(len(active), len(standby) - len(early))):
+            yield (*early, *first, *(name for name in active if name not in first), *late)
 
 
 @point("REB-4", "REB-9", "REB-10")
