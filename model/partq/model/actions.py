@@ -84,7 +84,8 @@ class Action(NamedTuple):
     be changed. ``idle``: for so long before it, ns, certainly nothing had been asked for in its transaction,
     nor a fault met that. ``taken``: so many messages were asked for in its transaction by then, at the most,
     with its own. ``held``: so many bytes the entity certainly holds with this send, ``ever``: so many it may
-    have been sent by then. ``fates``: of a kill, whether flows outlived it; None: likely.
+    have been sent by then. ``fates``: of a kill, whether flows outlived it; None: likely; of a
+    bind, its own flow, where that may have outlived one.
     """
 
     op: str

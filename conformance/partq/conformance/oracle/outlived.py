@@ -31,6 +31,20 @@ def with_fates(effects: list[Effect], margin: int) -> None:
         back = min(starts, default=kill.ret) + margin
         fates = tuple(_fates(kill, back, binds, signs, [end for end in ends if end is not kill]))
         effects[n] = kill._replace(action=kill.action._replace(fates=fates))
+    for n, again in _bound_again(effects, [effects[n] for n in kills]) if kills else ():
+        effects[n] = again._replace(action=again.action._replace(fates=((str(again.action.flow), None),)))
+
+
+def _bound_again(effects: Sequence[Effect], kills: Sequence[Effect]) -> Iterator[tuple[int, Effect]]:
+    """The binds of names that their client bound before a kill."""
+    bound: dict[tuple[str, object], Effect] = {}
+    for n, effect in enumerate(effects):
+        if effect.action.op in BINDS and effect.observed.status != Outcome.ERROR:
+            first = bound.setdefault((effect.action.proc, effect.action.flow), effect)
+            if any(
+                first.call <= kill.ret and kill.call <= effect.ret for kill in kills if first is not effect
+            ):
+                yield n, effect
 
 
 def _bound_once(effects: Sequence[Effect]) -> dict[str, Effect]:

@@ -48,6 +48,8 @@ def bind(state: State, action: Action, seen: Observed | None) -> Steps:
         return
     if is_bound(flows, name):
         yield failure(INVALID), state
+        if action.fates and (name, action.proc) in flows.active + flows.standby:
+            yield OK, state  # it outlived a kill, and its client takes it for gone
     else:
         for after in bound(state, flows, (name, action.proc), action.slack):
             yield OK, after
