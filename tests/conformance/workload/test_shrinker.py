@@ -52,6 +52,14 @@ def test_what_does_not_matter_goes() -> None:
     assert found.sequential
 
 
+def test_a_repair_keeps_its_fault() -> None:
+    kill, start = Step("env", "broker_kill"), Step("env", "broker_start")
+    whole = program(*NOISE[:4], kill, *NOISE[4:8], start, *NOISE[8:12])
+
+    assert shrink(whole, lambda p: "broker_start" in ops(p)).steps == (kill, start)
+    assert shrink(program(start, *NOISE[:4]), lambda p: "broker_start" in ops(p)).steps == (start,)
+
+
 def test_nothing_is_left_where_everything_shows() -> None:
     assert len(shrink(program(*NOISE), lambda p: True).steps) <= 1
 

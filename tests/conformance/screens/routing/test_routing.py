@@ -68,3 +68,9 @@ def test_a_special_rule_owns_what_enough_speaks_for(name: str) -> None:
 def test_a_special_rule_for_which_too_little_speaks_owns_nothing() -> None:
     entry = corpus()["routing/bad: a special rule for which too little speaks is open"]
     assert set(inspect(entry.history).findings) == {"ROUTE-2"}
+
+
+def test_a_key_that_moved_in_a_fault_is_shown_with_the_fault() -> None:
+    whole = corpus()["routing/bad: since the broker was killed"].history
+    finding = inspect(whole).findings["ROUTE-1"][0]
+    assert "broker_kill" in {record.op for record in whole.records if record.i in finding.witness}

@@ -33,6 +33,7 @@ from typing import Final, NamedTuple
 from partq.conformance.facts.index import Facts
 from partq.conformance.facts.lifetimes import Lifetime
 from partq.conformance.facts.outages import Outages
+from partq.conformance.history import Record
 from partq.conformance.screens.attribution import applies
 from partq.conformance.screens.protocol import Report
 from partq.model.configuration import COUNTER_BITS
@@ -96,7 +97,15 @@ def judge_splits(
         why = f"key {key[0]!r}: {a.id!r} is in partition {a.partition}, {b.id!r} in partition {b.partition}"
         if owner.because:
             why += f"; this history is consistent with a partition that depends on {owner.because}"
-        report.find(owner.requirement, "apart", (a.record, b.record, a.first.record, b.first.record), why)
+        faults = _between(facts, a, b) if owner.requirement == "ROUTE-1" else ()
+        told = (a.record, *faults, b.record, a.first.record, b.first.record)
+        report.find(owner.requirement, "apart", told, why)
+
+
+def _between(facts: Facts, one: Lifetime, other: Lifetime) -> Iterator[Record]:
+    """The faults between two sends, and what undid them."""
+    low, high = sorted((one.record.i, other.record.i))
+    return (record for record in facts.disruptions if low < record.i < high)
 
 
 def _sends(group: Sequence[Lifetime]) -> list[Lifetime]:
