@@ -80,17 +80,17 @@ class _Gaps:
     def fill(self, group: Sequence[int], size: int, place: int | None = None) -> int | None:
         """The partition of the narrowest gap in which all of these sends may have taken so many numbers, at
         that place, if one is named; None: there is none."""
-        fits = [gap for gap in self.left if place in (None, gap.place) and self._fits(gap, group, size)]
+        stores = [self._stores(self.effects[n]) for n in group]
+        fits = [gap for gap in self.left if place in (None, gap.place) and self._fits(gap, stores, size)]
         if not fits:
             return None
         gap = min(fits, key=self._width)
         self.left[gap] -= size
         return gap.place
 
-    def _fits(self, gap: _Gap, group: Sequence[int], size: int) -> bool:
+    def _fits(self, gap: _Gap, stores: Sequence[Effect], size: int) -> bool:
         start, end = self._start(gap), self._end(gap)
-        mine = [self._stores(self.effects[n]) for n in group]
-        return self.left[gap] >= size and all(e.call <= end and e.ret >= start for e in mine)
+        return self.left[gap] >= size and all(e.call <= end and e.ret >= start for e in stores)
 
     def _stores(self, send: Effect) -> Effect:
         """What gives its messages their numbers: in a transaction, the commit."""
