@@ -392,8 +392,8 @@ def _findings(lanes: Sequence[Lane], drawn: Sequence[ExampleView]) -> dict[str, 
     found: dict[str, list[FindingView]] = {}
     for name, lane in _named(lanes):
         for id, verdict in lane.verdicts.items():
-            for finding in verdict.causes:
+            for finding, times in verdict.counted():
                 anchor = anchors.get((lane.broker, lane.profile, id, finding.key), "")
-                item = FindingView(name, finding, verdict.found[finding.key], anchor)
+                item = FindingView(name, finding, times, anchor)
                 found.setdefault(id, []).append(item)
     return found

@@ -6,6 +6,7 @@ import pytest
 
 from partq.conformance.verdict import (
     Exit,
+    Finding,
     Status,
     Verdict,
     conclusion,
@@ -36,6 +37,43 @@ ONE_OF = Verdict(Status.UNKNOWN, 1, candidates=("SEQ-1", "SEQ-3"))
 def test_one_profile(rows: dict[str, Verdict], code: int, said: str) -> None:
     assert conclusion({"azure-premium": rows}, False) == (code, said)
     assert exit_code(rows) == code
+
+
+def _found(*candidates: str, key: str = "SEQ-1/k") -> Finding:
+    return Finding("SEQ-1", "t", (0,), "d", "a", key, candidates)
+
+
+@pytest.mark.parametrize(
+    ("findings", "said"),
+    [
+        ([_found(), _found(), _found("SEQ-1", "SEQ-3")], "1 more violation is of SEQ-1 or SEQ-3"),
+        (
+            [_found(), _found(), _found("SEQ-1", "SEQ-3", key="SEQ-1/or")],
+            "1 more violation is of SEQ-1 or SEQ-3",
+        ),
+        (
+            [_found(), _found(), *[_found("SEQ-1", "SEQ-3", key="SEQ-1/with SEQ-3")] * 2],
+            "2 more violations are of SEQ-1 and SEQ-3",
+        ),
+        (
+            [_found(), _found(), _found("SEQ-1", "SEQ-3"), _found("SEQ-1", "SEQ-4")],
+            "2 more violations are of one of several rules each",
+        ),
+        ([_found(), _found(), _found("SEQ-1", "ROUTE-4")], ""),  # which may be no violation of a MUST
+    ],
+)
+def test_what_may_be_another_rule_is_not_counted_as_certain(findings: list[Finding], said: str) -> None:
+    rows = {
+        "SEQ-1": Verdict(Status.VIOLATED, 3, tuple(findings)),
+        "SEQ-3": OPEN,
+        "SEQ-4": OPEN,
+        "ROUTE-4": PASS,
+    }
+    more = f"; {said}" if said else ""
+    assert conclusion({"azure-premium": rows}, False) == (
+        1,
+        f"NOT CONFORMANT: SEQ-1 (2 times) violated{more}",
+    )
 
 
 def test_the_worst_profile_is_named_and_a_should_counts_if_strict() -> None:

@@ -5,7 +5,9 @@ The one place that decides this, for commands, pytest and the Python API alike. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from partq.conformance.verdict.baseline import Kind, Matched, named
@@ -15,7 +17,7 @@ from partq.conformance.verdict.exercised import coverage, unmet
 from partq.conformance.verdict.exit_codes import Exit, binding_requirements, exit_code, worst
 from partq.conformance.verdict.judging import Judging
 from partq.conformance.verdict.merging import ambiguities, merge
-from partq.conformance.verdict.types import Status, Verdicts, plural
+from partq.conformance.verdict.types import Finding, Status, Verdict, Verdicts, either, plural
 from partq.model.profiles import embedded
 
 NAMED: Final = 8
@@ -28,17 +30,34 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
     rows = {name: verdict for name, verdict in verdicts.items() if name in failing}
     if code == Exit.VIOLATED:
         certain = [
-            f"{name}{times(verdict.times)}"
+            f"{name}{times(verdict.times - sum(number for _, number in _unsure(verdict)))}"
             for name, verdict in rows.items()
             if verdict.status is Status.VIOLATED
         ]
         said = [f"{', '.join(certain)} violated"] if certain else []
         said += [one.ambiguity for several, one in ambiguities(rows).items() if rows.keys() >= {*several}]
-        return code, "; ".join(said)
+        return code, "; ".join([*said, *_more(rows)])
     if code == Exit.CONFORMANT:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
     return code, f"undecided: {_some(unknown)}" if unknown else "nothing was exercised"
+
+
+def _unsure(verdict: Verdict) -> list[tuple[Finding, int]]:
+    """The causes that another rule may explain, too, and how many findings each had."""
+    return [(finding, number) for finding, number in verdict.counted() if finding.candidates]
+
+
+def _more(rows: Verdicts) -> list[str]:
+    """How many violations there were of one of several rules, beside those of which a rule's verdict says
+    so."""
+    found: Counter[str] = Counter()
+    for finding, number in chain.from_iterable(map(_unsure, rows.values())):
+        if rows.keys() >= {*finding.candidates} and finding.candidates not in ambiguities(rows):
+            found[either(finding.candidates, finding.together)] += number
+    which = next(iter(found), "") if len(found) == 1 else "one of several rules each"
+    be = "is" if found.total() == 1 else "are"
+    return [f"{plural(found.total(), 'more violation')} {be} of {which}"] if found else []
 
 
 def _some(rules: Sequence[str]) -> str:

@@ -51,13 +51,17 @@ class Status(StrEnum):
 _STATUS_WORDS: Final = {Status.UNKNOWN: "undecided", Status.NOT_IMPLEMENTED: "not implemented yet"}
 
 
-def violated_one_of(candidates: tuple[str, ...], together: bool = False) -> str:
-    """That one of these requirements is violated, or all ``together``, in words; of a single one, that there
-    may be others. Empty without any."""
-    if together:
-        return f"{' and '.join(candidates)} violated together"
+def either(candidates: tuple[str, ...], together: bool = False) -> str:
+    """One of these requirements, or all ``together``, in words; of a single one, that there may be others.
+    Empty without any."""
     names = (*candidates, "another rule") if len(candidates) == 1 else candidates
-    return f"{' or '.join(names)} violated" if names else ""
+    return (" and " if together else " or ").join(names)
+
+
+def violated_one_of(candidates: tuple[str, ...], together: bool = False) -> str:
+    """That it is violated, in words. Empty without any."""
+    names = either(candidates, together)
+    return names and f"{names} violated{' together' * together}"
 
 
 WITH: Final = "/with "
@@ -154,8 +158,22 @@ class Verdict:
 
     @property
     def causes(self) -> tuple[Finding, ...]:
-        """The first finding of each cause."""
-        return tuple(firsts(self.findings, lambda finding: finding.key))
+        """The first finding of each cause, as `counted`."""
+        return tuple(finding for finding, _ in self.counted())
+
+    def counted(self, apart: Callable[[Finding], Hashable] = lambda _: None) -> list[tuple[Finding, int]]:
+        """The first finding of each cause, and how many there were. Where only a part of a cause's findings
+        has some candidates, or what ``apart`` answers, the parts are told apart, and the kept findings are
+        counted."""
+        parts: dict[str, dict[Hashable, list[Finding]]] = {}
+        for finding in self.findings:
+            alike = finding.candidates, apart(finding)
+            parts.setdefault(finding.key, {}).setdefault(alike, []).append(finding)
+        return [
+            (several[0], self.found[key] if len(part) == 1 else len(several))
+            for key, part in parts.items()
+            for several in part.values()
+        ]
 
 
 Verdicts = Mapping[str, Verdict]

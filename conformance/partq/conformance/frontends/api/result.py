@@ -130,10 +130,10 @@ class Result:
         """The first finding of each cause, in the order of profiles and catalogue. Where it is not known
         which of several rules is violated, there may be none: see `ambiguities`."""
         return tuple(
-            Found(profile, finding, verdict.found[finding.key], seen.name, seen.history)
+            Found(profile, finding, times, seen.name, seen.history)
             for profile, verdicts in self.verdicts.items()
             for verdict in verdicts.values()
-            for finding in verdict.causes
+            for finding, times in verdict.counted()
             if (seen := self.seen(profile, finding)) is not None
         )
 

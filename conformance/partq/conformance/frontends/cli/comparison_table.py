@@ -116,11 +116,8 @@ def spoken(rows: Iterable[Row]) -> Iterator[tuple[str, list[str]]]:
 
 def _found(cell: Verdict) -> Iterator[tuple[str, int]]:
     """What speaks against the rule in a column, and how often."""
-    for finding in cell.causes:
-        yield (
-            f"{finding.heading}: {finding.title}" if finding.candidates else finding.title,
-            cell.found[finding.key],
-        )
+    for finding, times in cell.counted():
+        yield f"{finding.heading}: {finding.title}" if finding.candidates else finding.title, times
     if cell.findings:
         return
     if cell.candidates:
@@ -177,9 +174,9 @@ def _reasons(change: Change, before: Verdict, after: Verdict) -> Iterator[str]:
     """Why it is said to be so."""
     if change in (Change.NEW, Change.STILL):
         known = {finding.key for finding in before.findings}
-        for finding in after.causes:
+        for finding, times in after.counted():
             mark = "" if change is Change.NEW or finding.key in known else "new cause: "
-            yield f"{mark}{finding.title}{_times(after.found[finding.key])}"
+            yield f"{mark}{finding.title}{_times(times)}"
         if not after.findings:
             yield after.ambiguity or after.reason
     elif after.reason:
