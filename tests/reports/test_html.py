@@ -299,6 +299,25 @@ def test_counterexamples_come_before_the_verdicts(page: str) -> None:
     assert sections == ["counterexamples", "verdicts", "partitions", "limits"]
 
 
+def test_where_it_may_be_another_rule_the_page_says_so(folder: Path) -> None:
+    """At the counterexample, in the list of the head, and in the rules' rows."""
+    told = gather(folder)
+    several = ("ROUTE-1", "KEY-2", "ROUTE-2")
+    sure = Finding("ROUTE-1", "sure", (0,), "d", "a", "ROUTE-1/k")
+    unsure = sure._replace(title="unsure", candidates=several)
+    verdicts = {**told.lanes[0].verdicts, "ROUTE-1": Verdict(Status.VIOLATED, 9, (sure, sure, unsure))}
+    drawn = tuple(replace(told.examples[0], finding=one) for one in (sure, unsure))
+    page = render(replace(told, lanes=(replace(told.lanes[0], verdicts=verdicts),), examples=drawn))
+    words = " ".join(re.sub("<[^>]*>", " ", page).split())
+    assert "ROUTE-1 or KEY-2 or ROUTE-2 violated: which, this history cannot tell." in words
+    assert words.count("ROUTE-1 or KEY-2 or ROUTE-2 unsure") == 1, "the list of the head"
+    assert re.search(
+        r"ROUTE-1 or KEY-2 or ROUTE-2 [\w-]* first seen in trace [\d,]+, shrunk [^.]* unsure", words
+    )
+    assert "ROUTE-1 or KEY-2 or ROUTE-2 violated: unsure" in words
+    assert "sure 2×" in words
+
+
 def test_the_fate_of_mutants_comes_first_and_leads_to_their_counterexamples(folder: Path) -> None:
     told = gather(folder)
     mutant = replace(told.examples[0], broker="mutant:astray")

@@ -163,7 +163,7 @@ def _example(anchor: str, example: Example) -> ExampleView:
         _mode(program),
         str(program.get("seed", 0)),
         json.dumps(program, separators=(",", ":")),
-        sequence_svg(content, f"Sequence diagram of {finding.requirement}: {finding.title}"),
+        sequence_svg(content, f"Sequence diagram of {finding.rules}: {finding.title}"),
         _drawn(content),
         passes(content.times),
         any(lifeline.title == DRAINER for lifeline in content.lifelines),

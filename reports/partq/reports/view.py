@@ -107,10 +107,10 @@ class LaneView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """A whole page of the ``material``. ``causes``: the first counterexample of each requirement. ``kills``:
-    of a campaign of mutants, whose ``lanes`` are one: the suite itself. ``bar``: what the head counts,
-    ``counted``: in words. ``again``: what its command does. ``unfolded``: so many counterexamples are shown
-    open. ``pages``: of each profile that has some, the vendor's pages by title."""
+    """A whole page of the ``material``. ``causes``: the first counterexample of each rule, or of one
+    of several. ``kills``: of a campaign of mutants, whose ``lanes`` are one: the suite itself. ``bar``: what
+    the head counts, ``counted``: in words. ``again``: what its command does. ``unfolded``: so many
+    counterexamples are shown open. ``pages``: of each profile that has some, the vendor's pages by title."""
 
     material: Material
     brokers: tuple[str, ...]
@@ -160,7 +160,7 @@ def report_view(material: Material) -> ReportView:
         kills=kill_views(kills, anchors),
         bar=kill_shares(kills) if kills else shares(total.values()),
         counted=plural(len(kills), "mutant") if kills else plural(len(total), "rule"),
-        causes=() if kills else tuple(firsts(drawn, lambda one: one.finding.requirement)),
+        causes=() if kills else tuple(firsts(drawn, lambda one: one.finding.rules)),
         lanes=tuple(_lane(name, lane) for name, lane in _named(lanes)) if total else (),
         shares=shares(total.values()),
         total=len(total),

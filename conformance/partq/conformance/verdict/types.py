@@ -100,6 +100,16 @@ class Finding(NamedTuple):
         return self.key.startswith(f"{self.requirement}{WITH}")
 
     @property
+    def rules(self) -> str:
+        """These in words."""
+        return either(self.candidates, self.together) or self.requirement
+
+    @property
+    def summary(self) -> str:
+        """Its title, and before it, where it may be another rule's, that one of several is violated."""
+        return f"{self.heading}: {self.title}" if self.candidates else self.title
+
+    @property
     def heading(self) -> str:
         """That they are violated, in words."""
         return violated_one_of(self.candidates, self.together) or f"{self.requirement} violated: {self.title}"

@@ -117,7 +117,7 @@ def spoken(rows: Iterable[Row]) -> Iterator[tuple[str, list[str]]]:
 def _found(cell: Verdict) -> Iterator[tuple[str, int]]:
     """What speaks against the rule in a column, and how often."""
     for finding, times in cell.counted():
-        yield f"{finding.heading}: {finding.title}" if finding.candidates else finding.title, times
+        yield finding.summary, times
     if cell.findings:
         return
     if cell.candidates:
@@ -176,7 +176,7 @@ def _reasons(change: Change, before: Verdict, after: Verdict) -> Iterator[str]:
         known = {finding.key for finding in before.findings}
         for finding, times in after.counted():
             mark = "" if change is Change.NEW or finding.key in known else "new cause: "
-            yield f"{mark}{finding.title}{_times(times)}"
+            yield f"{mark}{finding.summary}{_times(times)}"
         if not after.findings:
             yield after.ambiguity or after.reason
     elif after.reason:

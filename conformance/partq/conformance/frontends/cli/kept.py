@@ -55,7 +55,7 @@ def store(
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         taken: set[str] = set()
         for number, (done, finding) in enumerate(causes.values()):
-            note(f"storing a counterexample of {finding.requirement}")
+            note(f"storing a counterexample of {finding.rules}")
             share = max(0.0, end - monotonic()) / (len(causes) - number)
             stored.append(
                 keeping.keep_example(out, profile, broker, open_broker(broker), done, finding, share, taken)

@@ -110,7 +110,7 @@ def failure(ended: Ended, requirement: str, verdict: Verdict, stored: StoredFile
         found = f"{verdict.times:,} found in " if verdict.times else ""
         yield f"shown by {run.name}; {found}{some(ended.violating(requirement), NAMED)}"
     for other in verdict.causes[1 : 1 + NAMED]:
-        yield f"also: {other.title}"
+        yield f"also: {other.summary}"
     if stored is None:
         yield "with --partq-out=DIR a counterexample is kept"
     else:
