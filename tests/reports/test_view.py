@@ -368,4 +368,25 @@ def test_the_page_tells_findings_in_the_order_of_the_terminal() -> None:
     assert [one.finding.requirement for one in view.causes] == list(RULES)
 
 
+def test_what_is_certain_comes_first_and_is_named_where_it_may_be_that() -> None:
+    """On the terminal and on the page, whatever the catalogue's order; within a profile."""
+    several = ("ROUTE-1", "RCV-1")
+    unsure = Finding("ROUTE-1", "unsure", (0,), "d", "a", "ROUTE-1/k", several)
+    sure = Finding("RCV-1", "sure", (0,), "d", "a", "RCV-1/k")
+    verdicts = {
+        "ROUTE-1": Verdict(Status.UNKNOWN, 1, (unsure,)),
+        "RCV-1": Verdict(Status.VIOLATED, 1, (sure,)),
+    }
+    text = StringIO()
+    numbers = show_found(Console(file=text, width=200), {P: verdicts})
+    assert numbers == {(P, "RCV-1"): [1, 2], (P, "ROUTE-1"): [2]}
+    first, second = text.getvalue().split("2. ROUTE-1 or RCV-1 violated")
+    assert "certainly" not in first
+    assert "certainly violated, by other findings: RCV-1\n" in second
+    stored = tuple(replace(example(one, "c0 send m1 -> ok"), profile=P) for one in (unsure, sure))
+    view = report_view(Material((Lane("b", P, verdicts, 1),), 1, examples=stored))
+    assert [one.finding.title for one in view.examples] == ["sure", "unsure"]
+
+
+P = "azure-premium"
 RULES = ("ROUTE-1", "RCV-1")

@@ -17,9 +17,9 @@ class Cause(NamedTuple):
 
 
 def causes_of(profile: str, verdicts: Verdicts, known: Matched | None = None) -> list[Cause]:
-    """The causes of one profile's findings: by rule as the catalogue has them, those of a rule as they were
-    found, what is known last. Where only a part of a cause's findings is known, that part and the rest are
-    told apart, and the kept findings are counted."""
+    """The causes of one profile's findings: those certainly of one rule first, by rule as the catalogue has
+    them, those of a rule as they were found, what is known last. Where only a part of a cause's findings is
+    known, that part and the rest are told apart, and the kept findings are counted."""
 
     def reason(finding: Finding) -> str:
         return known.reason(profile, finding) if known else ""
@@ -29,4 +29,4 @@ def causes_of(profile: str, verdicts: Verdicts, known: Matched | None = None) ->
         for verdict in verdicts.values()
         for finding, times in verdict.counted(reason)
     ]
-    return sorted(causes, key=lambda cause: bool(cause.known))
+    return sorted(causes, key=lambda cause: (bool(cause.known), bool(cause.finding.candidates)))

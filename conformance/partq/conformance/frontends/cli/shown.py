@@ -83,7 +83,8 @@ def show_found(
     numbers: dict[tuple[str, str], list[int]] = {}
     for profile, result in results.items():
         for one in _numbered(profile, result, evidence, known, 1 + sum(map(len, numbers.values()))):
-            _show_finding(out, one)
+            certain = [id for id in one.finding.candidates if result[id].status is Status.VIOLATED]
+            _show_finding(out, one, certain)
             for requirement in one.finding.requirements:
                 numbers.setdefault((profile, requirement), []).append(one.number)
         _show_ambiguities(out, profile, result, seen_in, known)
@@ -107,8 +108,9 @@ def _numbered(
     return [one._replace(number=number) for number, one in enumerate(shown.values(), first)]
 
 
-def _show_finding(out: Console, one: _Shown) -> None:
-    """One finding, with the operations that show it, and how many there were."""
+def _show_finding(out: Console, one: _Shown, certain: Sequence[str]) -> None:
+    """One finding, with the operations that show it, and how many there were. ``certain``: its candidates
+    that are violated in any case."""
     where = f", {printable(one.where)}" if one.where else ""
     alike = f" of {one.alike} causes that come to the same" if one.alike > 1 else ""
     out.print()
@@ -116,6 +118,8 @@ def _show_finding(out: Console, one: _Shown) -> None:
     out.print(Text(f"{one.number}. {printable(one.finding.heading)}", style=style))
     _show_known(out, one.known)
     out.print(Text(f"   {one.profile}{where}, {plural(one.times, 'violation')}{alike}", style="dim"))
+    if certain:
+        out.print(Text(f"   certainly violated, by other findings: {', '.join(certain)}", style="dim"))
     for text, is_record in one.lines:
         out.print(Text(f" {printable(text)}", style="cyan" if is_record else ""), soft_wrap=is_record)
 
