@@ -38,6 +38,7 @@ from partq.conformance.verdict import (
     Finding,
     Inspection,
     Judging,
+    Status,
     Verdicts,
     added,
     ambiguities,
@@ -117,7 +118,8 @@ def seen_in(runs: Iterable[Run], finding: Finding) -> Run | None:
 class SuiteResult:
     """``verdicts``: all runs merged, one for every rule of the catalogue. ``kept``: the runs that found
     something, with their histories. ``runs``: how many there were. ``unusable``: the answers of the adapter
-    that no history can hold, each as its operation and run.
+    that no history can hold, each as its operation and run. ``undecided``: by rule the first run that left it
+    so, for the reason that its verdict has.
     ``activity``: what all runs show of it. ``faults``: how often each fault struck. ``judging``: what the
     judge did with the histories."""
 
@@ -126,6 +128,7 @@ class SuiteResult:
     kept: tuple[Run, ...]
     runs: int
     unusable: Sequence[str] = ()
+    undecided: Mapping[str, str] = field(default_factory=dict)
     activity: Activity = field(default_factory=dict)
     faults: Mapping[str, int] = field(default_factory=dict)
     judging: Judging = NOTHING_JUDGED
@@ -245,6 +248,12 @@ def run_suite(
         tuple(run_ for run_ in ordered if run_.findings or ambiguities(run_.verdicts)),
         len(ordered),
         unusable,
+        {
+            id: run_.name
+            for run_ in reversed(ordered)
+            for id, one in run_.verdicts.items()
+            if one.status is Status.UNKNOWN and one.reason == verdicts[id].reason
+        },
         shown,
         Counter(
             record.op

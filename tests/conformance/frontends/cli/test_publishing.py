@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as xml
 
 import pytest
+from rich.console import Console
 
 from partq.conformance.frontends.cli import publishing
 from partq.conformance.frontends.cli.app import main
 from partq.conformance.frontends.cli.github import ANNOTATIONS, commands, publish, summary
 from partq.conformance.frontends.cli.junit import RuleTimes, junit
 from partq.conformance.frontends.cli.rule_outcomes import Outcome, RuleOutcome, rule_outcomes
+from partq.conformance.frontends.cli.shown import show_open
 from partq.conformance.verdict import Absent, Entry, Exit, Finding, Kind, State, Status, Verdict, match
 
 P: Final = "azure-premium"
@@ -78,6 +82,22 @@ def test_what_is_known_fails_nothing_and_says_why() -> None:
 
 def document(found: list[RuleOutcome], code: int = Exit.VIOLATED) -> xml.Element:
     return xml.fromstring(junit(NASTY, found, code, NASTY, RuleTimes()))
+
+
+def test_what_is_undecided_leads_to_the_finding_or_the_run() -> None:
+    """Of a candidate of a finding there is nothing else to say; of others why, and where that was."""
+    open = {id: Verdict(Status.UNKNOWN, 1, reason="detail") for id in ("RCV-6", "RCV-9")}
+    other = {"SEQ-1": VERDICTS["SEQ-1"], "RCV-1": Verdict(Status.UNKNOWN, 1, reason="detail")}
+    verdicts = {**open, "RCV-6": replace(open["RCV-6"], findings=(ONE_OF,)), **other}
+    text = StringIO()
+    numbers = {(P, "RCV-6"): [2], (P, "RCV-9"): [2]}
+    out = Console(file=text, width=200)
+    show_open(out, {P: verdicts}, None, numbers, lambda profile, rules: f"run of {rules[0]}")
+    assert text.getvalue().split("\n\n") == [
+        f"\nundecided: RCV-6, RCV-9\n  {P}: each may be the rule of finding 2",
+        f"undecided: SEQ-1\n  {P}, run of SEQ-1\n  too long",
+        f"undecided: RCV-1\n  {P}, run of RCV-1\n  detail\n",
+    ]
 
 
 def test_junit_counts_what_is_in_it() -> None:

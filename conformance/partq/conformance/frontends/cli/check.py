@@ -24,7 +24,7 @@ from partq.conformance.history import History
 from partq.conformance.history.codec import HistoryError, read_history, read_stream
 from partq.conformance.history.notation_writer import line
 from partq.conformance.history.record import SCHEMA as HISTORY
-from partq.conformance.verdict import Besides, Exit, Finding, came_about
+from partq.conformance.verdict import Besides, Exit, Finding, Status, came_about
 
 with lazily():
     from partq.conformance.evaluation import attribution, decision
@@ -72,7 +72,11 @@ def check(
         return None if seen is None else (seen.name, seen.history)
 
     def place(under: str, candidates: tuple[str, ...]) -> str:
-        seen = result.suspected(under, candidates)
+        rule = candidates[0]
+        why = Status.UNKNOWN, result.verdicts[under][rule].reason
+        ours = (one for one in result.judged if one.profile == under)
+        left = (one for one in ours if (one.verdicts[rule].status, one.verdicts[rule].reason) == why)
+        seen = result.suspected(under, candidates) or next(left, None)
         return "" if seen is None else seen.name
 
     def again(under: str, finding: Finding, file: str) -> str:

@@ -129,7 +129,7 @@ class Answer:
         if any(detail):
             show_table(out, self.results, detail.whole_catalogue, numbers)
         else:
-            show_open(out, self.results, self.known)
+            show_open(out, self.results, self.known, numbers, seen_in)
         for one in self.known.absent if self.known else ():
             style, said = "bold yellow" if one.state is State.GONE else "dim", f"{one.entry.text}: {one.why}"
             out.print(Text(f"baseline: {printable(said)}", style=style), soft_wrap=True)

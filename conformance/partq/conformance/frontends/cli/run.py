@@ -313,4 +313,4 @@ def _saver(folder: Path) -> Callable[[suite.Run], None]:
 
 def _place(results: Mapping[str, suite.SuiteResult], profile: str, candidates: tuple[str, ...]) -> str:
     done = results[profile].evidence_of(candidates)
-    return done.name if done else ""
+    return done.name if done else results[profile].undecided.get(candidates[0], "")

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.streams import printable
-from partq.conformance.frontends.cli.table import Numbers, fits, verdict_table
+from partq.conformance.frontends.cli.table import Numbers, fits, pointer, verdict_table
 from partq.conformance.history import History
 from partq.conformance.history.notation_writer import evidence as finding_lines
 from partq.conformance.verdict import Finding, Matched, Status, Verdicts, ambiguities, causes_of, plural
@@ -38,7 +38,8 @@ Evidence = Callable[[str, Finding], tuple[str, History] | None]
 """For a profile's finding: where it was seen, and the history that its witness counts in."""
 
 SeenIn = Callable[[str, tuple[str, ...]], str]
-"""Where, under a profile, one of these rules certainly is violated; empty where that is not known."""
+"""Where, under a profile, one of these rules certainly is violated, or the only one was left undecided first;
+empty where that is not known."""
 
 
 def nowhere(profile: str, candidates: tuple[str, ...]) -> str:
@@ -148,24 +149,47 @@ def _show_ambiguities(
         out.print(Text(f"  {printable(verdict.reason)}"))
 
 
-def show_open(out: Console, results: Mapping[str, Verdicts], known: Matched | None) -> None:
-    """Why which rules are undecided, those with the same reason together; and why that is accepted."""
+def show_open(
+    out: Console,
+    results: Mapping[str, Verdicts],
+    known: Matched | None,
+    numbers: Numbers,
+    seen_in: SeenIn = nowhere,
+) -> None:
+    """Why which rules are undecided, those with the same reason together, and where the first one is; and why
+    that is accepted. Of those that only may be the rule of findings, the ``numbers`` of these."""
     for profile, result in results.items():
-        for reason, names in _open_by_reason(result).items():
-            short = reason if len(reason) <= REASON else f"{reason[: REASON - 1]}… (-v: all of it)"
+        for (findings, reason), names in _open_by_reason(profile, result, numbers).items():
             out.print()
             out.print(Text(f"undecided: {', '.join(names)}", style="yellow"))
-            out.print(Text(f"  {profile}", style="dim"))
-            out.print(Text(f"  {printable(short)}"))
+            if findings:
+                who = "each may be the rule" if len(names) > 1 else "it may be the rule"
+                out.print(Text(f"  {profile}: {who} of {pointer(findings)}", style="dim"))
+            else:
+                where = seen_in(profile, (names[0],))
+                short = reason if len(reason) <= REASON else f"{reason[: REASON - 1]}… (-v: all of it)"
+                out.print(Text(f"  {profile}{f', {printable(where)}' if where else ''}", style="dim"))
+                out.print(Text(f"  {printable(short)}"))
             for name in names:
                 for accepted in known.reasons(profile, name) if known else ():
                     out.print(Text(f"  {name} known: {printable(accepted)}", style="yellow"))
 
 
-def _open_by_reason(result: Verdicts) -> Mapping[str, Sequence[str]]:
-    """The undecided rules, except the candidates of a violation."""
-    undecided = ((name, one) for name, one in result.items() if one.status is Status.UNKNOWN)
-    return grouped((one.reason, name) for name, one in undecided if not one.candidates)
+def _open_by_reason(
+    profile: str, result: Verdicts, numbers: Numbers
+) -> Mapping[tuple[Sequence[int], str], Sequence[str]]:
+    """The undecided rules, except the candidates of a violation, by why they are: by the numbers of findings
+    that say so, else by the reason."""
+    told = {(id, f.detail) for one in result.values() for f in one.findings for id in f.candidates}
+    undecided = [
+        (name, one.reason)
+        for name, one in result.items()
+        if one.status is Status.UNKNOWN and not one.candidates
+    ]
+    return grouped(
+        ((tuple(numbers.get((profile, name), ())), "") if (name, why) in told else ((), why), name)
+        for name, why in undecided
+    )
 
 
 def show_table(

@@ -78,7 +78,7 @@ def verdict_table(
             hidden.setdefault(max(statuses, key=NOT_IN_QUESTION.index), []).append(requirement)
             continue
         words = (requirement, row.level.value, row.title)[: len(about)]
-        pointers = [_pointer(numbers.get((profile, requirement), ())) for profile in results]
+        pointers = [pointer(numbers.get((profile, requirement), ())) for profile in results]
         table.add_row(*words, *cells(verdicts, pointers))
     return table, hidden
 
@@ -91,7 +91,7 @@ def _styled(verdict: Verdict, more: str = "") -> Text:
     return text
 
 
-def _pointer(numbers: Sequence[int]) -> str:
+def pointer(numbers: Sequence[int]) -> str:
     """Which findings speak for a rule."""
     return f"finding{'s'[: len(numbers) > 1]} {', '.join(map(str, numbers))}" if numbers else ""
 
