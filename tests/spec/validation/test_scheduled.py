@@ -50,6 +50,7 @@ LAWFUL = (
     timed(*BEGUN, peek(), COMMIT, peek(("a~", 1)), *TAKEN),
     timed(*BEGUN, did("rollback", txn="t"), peek(), DRAINED),
     timed(A, *CANCELS, peek(("a~", 1)), COMMIT, peek(), DRAINED),
+    timed(A, *CANCELS, COMMIT, peek(("a~", 1)), peek(), DRAINED),  # visible some time later (TXN-5)
     timed(A, *CANCELS, did("rollback", txn="t"), *TAKEN, DRAINED),
     timed(A, *CANCELS, COMMIT._replace(outcome="error", error="not_found"), *TAKEN),  # it came first
 )  # fmt: skip
@@ -65,7 +66,7 @@ WRONG = (
     timed(later("a", op="send"), receive(show("a", 1)), send("b"), peek(("b", 2))),  # two numbers
     timed(*BEGUN, peek(("a~", 1)), COMMIT),  # TXN-5
     timed(*BEGUN, did("rollback", txn="t"), receive(show("a", 2))),
-    timed(A, *CANCELS, COMMIT, peek(("a~", 1))),
+    timed(A, *CANCELS, COMMIT, peek(), peek(("a~", 1))),  # TXN-5: what was not shown any more
 )
 
 
