@@ -247,6 +247,8 @@ MALFORMED: dict[str, tuple[bytes, int | None, str | None, str]] = {
         "peek_lock",
     ),
     "locks of a wrong type": (one(op="complete", args={"locks": "l1"}), 2, "args.locks", "a list"),
+    "no lock": (one(op="complete", args={"locks": []}), 2, "args.locks", "a list that is not empty"),
+    "a truth value for locks": (one(op="complete", args={"locks": True}), 2, "args.locks", "found true"),
     "a lock of a wrong type": (one(op="complete", args={"locks": ["a", 1]}), 2, "args.locks[1]", "text"),
     "number beyond 64 bits": (
         one(op="peek", args={"max": 1, "from_seq": 2**64}),
@@ -291,7 +293,7 @@ MALFORMED: dict[str, tuple[bytes, int | None, str | None, str]] = {
     "properties as an object": (message(properties={"a": "b"}), 2, "args.messages[0].properties", "a list"),
     "property without a value": (message(properties=[["a"]]), 2, "args.messages[0].properties[0]", "a pair"),
     "time to live too long": (message(ttl=2**63), 2, "args.messages[0].ttl", "2^63-1"),
-    "an answer of a wrong type": (ndjson(HEADER, {**RECEIVE, "messages": None}), 2, "messages", "a list"),
+    "an answer of a wrong type": (ndjson(HEADER, {**RECEIVE, "messages": None}), 2, "messages", "found null"),
     "an answer without an id": (
         ndjson(HEADER, {**RECEIVE, "messages": [{}]}),
         2,
@@ -408,6 +410,14 @@ def test_parquet_is_known_by_its_content(tmp_path: Path) -> None:
     write_history(tmp_path / "h.parquet", history)
     (tmp_path / "h.parquet").rename(tmp_path / "renamed")
     assert read_history(tmp_path / "renamed") == history
+
+
+def test_what_is_only_called_parquet_is_told_from_it(tmp_path: Path) -> None:
+    """Even where nothing is installed that reads Parquet."""
+    for content in (b"", b"garbage", ndjson(HEADER, SEND)):
+        (tmp_path / "h.parquet").write_bytes(content)
+        with pytest.raises(HistoryError, match="is no Parquet file: it does not begin with PAR1"):
+            read_history(tmp_path / "h.parquet")
 
 
 def parquet(tmp_path: Path, rows: list[dict[str, Any]], header: Any = HEADER, **types: Any) -> HistoryError:

@@ -36,7 +36,11 @@ def read_history(path: str | os.PathLike[str]) -> History:
     file = os.fspath(path)
     try:
         with open(file, "rb") as stream:
-            if file.endswith(".parquet") or stream.peek().startswith(PARQUET_MAGIC):
+            begins_so = stream.peek().startswith(PARQUET_MAGIC)
+            if file.endswith(".parquet") and not begins_so:
+                what = f"is no Parquet file: it does not begin with {PARQUET_MAGIC.decode()}"
+                raise HistoryError(file, None, None, what)
+            if begins_so:
                 stored: History = _parquet(file).read_parquet(file)
                 return stored
             return read_stream(stream, file)

@@ -45,10 +45,15 @@ def inside(outer: str, read: Callable[..., T], *values: Any) -> T:
         raise error.within(outer) from None
 
 
+_JSON_WORDS: Final = {None: "null", True: "true", False: "false"}
+
+
 def shown(value: object) -> str:
-    """A value as it may stand in an error: short, printable, on one line."""
+    """A value as it may stand in an error: short, printable, on one line, in the words of JSON."""
     if isinstance(value, dict | list | tuple):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return _JSON_WORDS[value]
     if isinstance(value, int) and value.bit_length() > 128:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, str | bytes):
