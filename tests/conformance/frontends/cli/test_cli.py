@@ -23,6 +23,7 @@ from partq.conformance.evaluation.suite import PROGRAMS_LIVE, PROGRAMS_SIMULATED
 from partq.conformance.frontends.campaign.plan import Chunk
 from partq.conformance.frontends.campaign.work import run_chunk
 from partq.conformance.frontends.cli.app import BROKEN, INTERRUPTED, UNREAD, main
+from partq.conformance.frontends.cli.streams import console
 from partq.conformance.frontends.cli.table import summary
 from partq.conformance.history import History
 from partq.conformance.history.codec import dumps as dumps_history
@@ -299,6 +300,22 @@ def test_what_was_stored_is_said(partq: Partq) -> None:
     listed = run_canned(partq, "Split", "--out", "more", "--format", "json").json
     assert listed["out"] == "more"
     assert listed["counterexamples"] == [file.replace("kept", "more")]
+
+
+def test_a_terminal_is_told_what_may_be_done_next(partq: Partq, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last line of standard output, on standard error; nowhere else."""
+    run = ("run", "mutant:route-by-body", "--profile", "azure-premium", "--case", "same-key")
+    assert "next:" not in partq(*run).err
+    monkeypatch.setattr(console, "_force_terminal", True)
+    ran = partq(*run)
+    assert ran.err.endswith("next: partq explain ROUTE-2\n")
+    assert last_line(ran).startswith("NOT CONFORMANT: ROUTE-2 (")
+    file = "kept/counterexamples/azure-premium/ROUTE-2-apart.json"
+    assert partq(*run, "--out", "kept").err.endswith(f"next: partq replay {file}; partq report kept\n")
+    assert "next:" not in partq(*run, "--format", "json").err
+    held = ("run", "reference", *run[2:])
+    assert re.search(r"next: -v lists the rules; \d+ of \d+ do not apply\n$", partq(*held).err)
+    assert "next:" not in partq(*held, "-v").err
 
 
 def test_what_a_broker_says_does_not_steer_the_terminal(partq: Partq) -> None:
@@ -816,6 +833,7 @@ def test_one_undecided_program_of_a_few_leaves_the_rule_undecided_unless_told_ot
     asked.clear()
     stored = partq(*few, "--open", "20%", "--out", "out")
     assert stored.code == 3
+    assert "undecided: RCV-15\n  azure-premium, same-key\n  too much at once\n" in stored.out
     document = json.loads(Path("out/verdicts.json").read_text(encoding="utf-8"))
     row = document["requirements"]["SEQ-1"]
     assert (row["status"], row["traces"], row["undecided"]) == ("pass", 10, 1)

@@ -19,7 +19,7 @@ from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.publishing import Answer
 from partq.conformance.frontends.cli.shown import Detail, evidence_in
 from partq.conformance.frontends.cli.streams import note
-from partq.conformance.verdict import FILE, Exit, Finding, ambiguities, merge, plural
+from partq.conformance.verdict import FILE, Exit, Finding, Status, Verdicts, ambiguities, merge, plural
 from partq.conformance.workload.program import dumps
 
 with lazily():
@@ -34,6 +34,19 @@ def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found:
         yield f"verdicts in {out / FILE} ({shlex.join(['partq', 'report', str(out)])})"
     elif found:
         yield "with --out FOLDER what was found is kept, for partq replay and partq report"
+
+
+def next_steps(
+    out: Path | None, stored: Sequence[keeping.StoredFile], results: Mapping[str, Verdicts], listed: bool
+) -> str:
+    """What may be done next, in a line. ``listed``: whether the rules are."""
+    total = merge(results.values())
+    if stored:
+        return f"next: {stored[0].command}; {shlex.join(['partq', 'report', str(out)])}"
+    if bad := [id for id, verdict in total.items() if verdict.bad]:
+        return f"next: partq explain {bad[0]}"
+    idle = sum(verdict.status is Status.NOT_APPLICABLE for verdict in total.values())
+    return "" if listed else f"next: -v lists the rules; {idle} of {len(total)} do not apply"
 
 
 def store(

@@ -25,7 +25,7 @@ from partq.conformance.frontends.cli.shown import (
     show_open,
     show_table,
 )
-from partq.conformance.frontends.cli.streams import output, printable
+from partq.conformance.frontends.cli.streams import hint, output, printable
 from partq.conformance.frontends.cli.table import summary
 from partq.conformance.verdict import (
     Besides,
@@ -115,10 +115,11 @@ class Answer:
         evidence: Evidence,
         seen_in: SeenIn = nowhere,
         rest: Callable[[], None] = lambda: None,
+        then: str = "",
     ) -> None:
         """Print why the verdicts mean little, if they do (``besides``), what was found, by profile, what is
         undecided or, if it is asked for, the table, and how many rules ended how; what ``rest`` prints, and
-        the conclusion. Of what is ``known`` it is told why."""
+        the conclusion; ``then``, a hint, after it. Of what is ``known`` it is told why."""
         broker, ended, conclusion = self._said
         out = output()
         for code, why in self.besides:
@@ -137,6 +138,7 @@ class Answer:
         out.print(summary(self.results))
         rest()
         out.print(Text(printable(conclusion), style=CODE_STYLES[ended]), soft_wrap=True)
+        hint(then)
 
     def end(
         self,
@@ -145,11 +147,12 @@ class Answer:
         evidence: Evidence,
         seen_in: SeenIn = nowhere,
         rest: Callable[[], None] = lambda: None,
+        then: str = "",
         **more: Any,
     ) -> NoReturn:
         """Print the document with ``more`` fields, or show the verdicts and the rest; end with the exit
         code."""
-        shown = partial(self.show, detail, evidence, seen_in, rest)
+        shown = partial(self.show, detail, evidence, seen_in, rest, then)
         end(self.document["exit"], format, {**self.document, **more}, shown)
 
 

@@ -159,7 +159,8 @@ def run(
 
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     answer.publish(evidence, partial(_again, public_name(broker), stored, words), xml)
-    answer.end(format, detail, evidence, partial(_place, results), rest, **done, **files)
+    then = kept.next_steps(out, stored, verdicts, verbose or whole_catalogue)
+    answer.end(format, detail, evidence, partial(_place, results), rest, then, **done, **files)
 
 
 def _again(

@@ -88,6 +88,12 @@ def note(text: str) -> None:
     console.print(printable(text), markup=False, soft_wrap=True)
 
 
+def hint(text: str) -> None:
+    """Print what may be done next, if there is a terminal to read it."""
+    if text and console.is_terminal:
+        note(text)
+
+
 def bar(*columns: ProgressColumn, shown: bool = True) -> Progress:
     """A bar on standard error, gone when all is done; where that is no terminal there is none."""
     return Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal))
