@@ -24,6 +24,11 @@ def test_where_all_was_decided_there_is_nothing_to_say() -> None:
     assert Judging(9).besides(Exit.INCONCLUSIVE) == []
 
 
+def test_the_reason_names_its_history() -> None:
+    assert Judging(undecided=1, why="spent").of("same-key").why == "same-key: spent"
+    assert Judging(1).of("same-key") == Judging(1)
+
+
 def test_counts_add_up_and_the_first_reason_stays() -> None:
     several = [Judging(2), Judging(undecided=1, why="first"), Judging(not_modelled=1, why="second")]
     assert added(several) == Judging(2, 0, 1, 1, "first")

@@ -57,13 +57,15 @@ class Target(NamedTuple):
 
 class StoredFile(NamedTuple):
     """A file, what it holds, of which size, and the command that runs it again. ``cause``: profile,
-    requirement and key of the finding that it is of; empty where it is of several requirements."""
+    requirement and key of the finding that it is of; empty where it is of several requirements. ``cut``:
+    whether there was no time left to shrink it further."""
 
     path: Path
     what: str
     size: str
     command: str
     cause: tuple[str, ...] = ()
+    cut: bool = False
 
 
 def keep_example(
@@ -79,11 +81,11 @@ def keep_example(
     """Write the finding's counterexample, shrunk. ``name``, ``target``: the broker. ``seconds``: how long it
     is shrunk where that is a live one. ``taken``: the names of files that it does not overwrite, its own from
     then on. Raises `OSError`."""
-    shown, steps, example = public_name(name), len(done.program.steps), None
+    shown, steps, example, cut = public_name(name), len(done.program.steps), None, False
     target.profile = done.program.profile
     if isinstance(target, SimulatedBroker):
         example = counterexample.make(name, target, done.program, finding)
-        size = f"{len(example.program.steps)} of {steps} steps" if example else f"{steps} steps, {_GONE}"
+        size = _shrunk(steps, len(example.program.steps)) if example else f"{steps} steps, {_GONE}"
         example = example or counterexample.Counterexample(
             shown, done.program, finding, done.history, None, steps
         )
@@ -92,12 +94,18 @@ def keep_example(
         example = counterexample.Counterexample(
             shown, small.program, small.finding, small.history, None, steps, small.seen
         )
-        cut = f", shrinking cut short after {seconds:.0f} s" if small.over else ""
-        size = f"{len(small.program.steps)} of {steps} steps{cut}"
+        size, cut = _shrunk(steps, len(small.program.steps)), small.over
+        size += f", cut short after {seconds:.0f} s" if cut else ""
+    if (rule := example.finding.requirement) != finding.requirement:
+        size += f", found as {finding.requirement} and as {rule} when shrunk"
     folder, file = out.place / counterexample.FOLDER / profile, counterexample.free_name(example, taken)
     path = out.as_shown(counterexample.write(folder, example, file))
     command = counterexample.replay_command(path, shown)
-    return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key))
+    return StoredFile(path, "counterexample", size, command, (profile, finding.requirement, finding.key), cut)
+
+
+def _shrunk(before: int, after: int) -> str:
+    return f"shrunk from {plural(before, 'step')} to {after}"
 
 
 def keep_program(
@@ -118,7 +126,7 @@ def keep_program(
         size = f"{size}, {_GONE}"
     else:
         small = shrink(small, shows)
-        size = f"{len(small.steps)} of {plural(len(done.program.steps), 'step')}"
+        size = _shrunk(len(done.program.steps), len(small.steps))
     path = out.place / PROGRAMS / profile / f"{'-or-'.join(candidates)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(small) + "\n", encoding="utf-8")

@@ -289,6 +289,7 @@ def runs(
         for number, history in ending:
             task = tasks[number]
             verdicts, judging = check(history, number)
+            judging = judging.of(task.name)
             yield number, Run(task.name, task.program, history, ways.focus(verdicts), judging)
 
 

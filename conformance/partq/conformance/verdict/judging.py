@@ -29,6 +29,10 @@ class Judging(NamedTuple):
     undecided: int = 0
     why: str = ""
 
+    def of(self, name: str) -> Judging:
+        """The same, with the history's name in the reason, if there is one."""
+        return self._replace(why=f"{name}: {self.why}") if self.why else self
+
     @property
     def total(self) -> int:
         """How many histories there were."""

@@ -35,7 +35,7 @@ from partq.conformance.screens.protocol import Screen
 from partq.conformance.verdict import Inspection, Status, Verdict, conclusion, coverage
 from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.program import dumps, from_json
-from partq.model.requirements import PROFILE_COLUMNS, catalogue
+from partq.model.requirements import PROFILE_COLUMNS, Level, catalogue
 
 BROKERS = Path(__file__).parents[2] / "adapters"
 
@@ -106,6 +106,7 @@ def test_a_conforming_broker(partq: Partq) -> None:
     assert ran.code == 0
     assert "violated" not in ran.flat
     assert "┃" not in ran.out
+    assert "showed" not in ran.out
     assert "ROUTE-1 │ MUST │ Equal keys, same partition" in run_canned(partq, "Canned", "-v").flat
 
 
@@ -148,6 +149,7 @@ def test_programs_at_once_where_the_adapter_allows_it(partq: Partq) -> None:
 def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> None:
     ran = partq("run", "canned_broker:Clientless", "--case", "same-key", "--case", "numbers")
     assert ran.code == 3
+    assert ran.err.startswith("nothing is stored: --out FOLDER keeps what is found")
     lines = [line for line in ran.err.splitlines() if "c1: connect answered" in line]
     assert lines == [
         "same-key: c1: connect answered NoneType, which is no Client",
@@ -155,11 +157,18 @@ def test_what_an_adapter_does_wrong_is_told_once_and_counted(partq: Partq) -> No
     ]
 
 
+OPTIONAL: Final = (Level.SHOULD, Level.MAY)
+
+
 def test_counts_agree_with_their_nouns() -> None:
     passes, not_exercised = Verdict(Status.PASS, 1), Verdict(Status.NOT_EXERCISED)
     one = {"RCV-1": passes, "RCV-2": not_exercised}
     assert str(summary({"mine": one})) == "1 rule passes, 1 not exercised"
     assert str(summary({"mine": {**one, "RCV-7": passes}})) == "2 rules pass, 1 not exercised"
+    should, may = (next(id for id, row in catalogue().items() if row.level is level) for level in OPTIONAL)
+    more = {**one, should: passes, may: Verdict(Status.SEEN, 1)}
+    said = "2 rules pass (1 MUST, 1 SHOULD), 1 permission used (MAY), 1 not exercised"
+    assert str(summary({"mine": more})) == said
     assert conclusion({"mine": {"RCV-1": passes}}, False)[1] == (
         "CONFORMANT: the one binding rule that is checked held"
     )
@@ -272,7 +281,7 @@ def test_a_live_violation_is_told_when_its_case_ends(partq: Partq) -> None:
     assert ran.code == 1
     assert "azure-premium: cases: 1, seeded programs: 0" in ran.err
     assert "azure-premium: same-key (1 of 1): RCV-1 violated" in ran.err
-    assert "RCV-1-phantom.json, 1 of 14 steps (partq replay kept/counterexamples/" in ran.out
+    assert "RCV-1-phantom.json, shrunk from 14 steps to 1 (partq replay kept/counterexamples/" in ran.out
 
 
 def test_a_simulated_run_tells_its_first_violation_and_where_it_is(
@@ -396,7 +405,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
     assert last_line(ran) == "NOT CONFORMANT: RCV-3 or RCV-2 violated"
     file = "kept/counterexamples/azure-flat/RCV-3-receive-ok.json"
     command = ("replay", file, "--broker", "canned_broker:Overtaken")
-    assert f"counterexample {file}, 1 of " in ran.out
+    assert f"counterexample {file}, shrunk from " in ran.out
     assert f"(partq {' '.join(command)})" in ran.out
     assert partq(*command).code == 1
     assert partq("report", "kept").code == 0
@@ -437,7 +446,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "canned_broker:Canned", "--case", "same-keys"), "did you mean same-key"),
         (
             ("run", "canned_broker:Canned", "--case", "surplus-flow-stands-by"),
-            "none of these cases is for azure-premium: partq list cases --profile PROFILE names its",
+            "none of these cases is for azure-premium; those that are: partq list cases --profile az",
         ),
         (
             ("run", "canned_broker:Any", "--case", "same-key", "--profile", "partitioned-queue"),

@@ -278,8 +278,10 @@ def test_what_shows_says_how_often(
     monkeypatch.setattr(wrong_toys, "Seldom", Seldom, raising=False)
     file = stored(tmp_path, program=ALL_CASES["same-key"].build("azure-premium"))
     assert main(["replay", str(file), "--broker", "wrong_toys:Seldom", "--tries", "4"]) == 1
-    first = capsys.readouterr().out.splitlines()[0]
+    out = capsys.readouterr().out
+    first = out.splitlines()[0]
     assert first == "REPRODUCED ROUTE-2 on wrong_toys:Seldom (azure-premium) (2 of 4 tries)"
+    assert "   azure-premium, try " in out and " (seen in 2 of 4 tries), " in out
 
 
 def test_several_tries_at_once_where_the_broker_allows_it(tmp_path: Path) -> None:

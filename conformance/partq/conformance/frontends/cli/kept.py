@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from partq.conformance.adapters import open_broker, public_name
 from partq.conformance.frontends.cli.lazy import lazily
@@ -26,10 +26,16 @@ with lazily():
     from partq.conformance.evaluation import keeping, suite
 
 
+NOTHING_KEPT: Final = "nothing is stored: --out FOLDER keeps what is found, for partq replay and report"
+"""What is said before a live broker is run, which takes minutes."""
+
+
 def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found: bool) -> Iterator[str]:
     """Where everything is and what can be done with it, in lines. ``found``: whether there was anything."""
     for one in stored:
         yield f"{one.what} {one.path}, {one.size} ({one.command})"
+    if any(one.cut for one in stored):
+        yield "shrinking was cut short: --shrink-seconds 300 gives it more time"
     if out is not None:
         yield f"verdicts in {out / FILE} ({shlex.join(['partq', 'report', str(out)])})"
     elif found:
@@ -68,7 +74,7 @@ def store(
                 causes.setdefault((finding.requirement, finding.key), (done, finding))
         taken: set[str] = set()
         for number, (done, finding) in enumerate(causes.values()):
-            note(f"storing a counterexample of {finding.rules}")
+            note(f"storing counterexample {number + 1} of {len(causes)}, found as {finding.rules}")
             share = max(0.0, end - monotonic()) / (len(causes) - number)
             stored.append(
                 keeping.keep_example(out, profile, broker, open_broker(broker), done, finding, share, taken)

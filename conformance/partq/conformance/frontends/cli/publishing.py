@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from rich.text import Text
 
@@ -33,6 +33,7 @@ from partq.conformance.verdict import (
     Finding,
     Matched,
     State,
+    Status,
     Verdicts,
     match_known,
     matched_to_plain,
@@ -63,6 +64,10 @@ def new_file(file: Path | None) -> NewFile | None:
 
 Again = Callable[[str, Finding, str], str]
 """A profile's finding and its place -> the command that shows it again."""
+
+
+_BAD: Final = (Status.VIOLATED, Status.UNKNOWN)
+"""The statuses of rules of which there is something to show."""
 
 
 class Answer:
@@ -125,7 +130,9 @@ class Answer:
         for code, why in self.besides:
             if code == Exit.INCONCLUSIVE:
                 out.print(Text(printable(f"inconclusive: {why}"), style="yellow"), soft_wrap=True)
-        out.print(Text(f"What {printable(broker)} showed:", style="bold"))
+        statuses = {one.status for result in self.results.values() for one in result.values()}
+        if any(detail) or not statuses.isdisjoint(_BAD):
+            out.print(Text(f"What {printable(broker)} showed:", style="bold"))
         numbers = show_found(out, self.results, evidence, seen_in, self.known)
         if any(detail):
             show_table(out, self.results, detail.whole_catalogue, numbers)

@@ -21,12 +21,14 @@ from partq.conformance.frontends.cli.campaigns import at_hand
 from partq.conformance.frontends.cli.common import Format, end, fail, failing, is_live
 from partq.conformance.frontends.cli.lazy import lazily
 from partq.conformance.frontends.cli.options import Output
-from partq.conformance.frontends.cli.shown import evidence_in, show_found
+from partq.conformance.frontends.cli.shown import Evidence, show_found
 from partq.conformance.frontends.cli.streams import output, printable, say
+from partq.conformance.history import History
 from partq.conformance.verdict import (
     ASSUMED,
     MISS,
     Exit,
+    Finding,
     Recurrence,
     Status,
     Verdicts,
@@ -123,7 +125,7 @@ def replay(
     def show() -> None:
         say(f"{word}{named} on {printable(public_name(name))} ({profile}){printable(reason)}")
         asked = {id: v for id, v in verdicts.items() if id in (stored.requirements or verdicts)}
-        show_found(output(), {profile: asked}, evidence_in({profile: done}))
+        show_found(output(), {profile: asked}, _among(done, stored.requirements, times))
 
     document = verdicts_document(public_name(name), {profile: verdicts}, strict=True)
     end(code, format, {**document, "replay": word, "requirement": rule, "exit": code}, show)
@@ -150,6 +152,18 @@ def _miss(rate: Recurrence, stored: Replayable, times: int) -> str:
     """How probable it is that all tries of a live broker missed it, in words."""
     of = f"it was seen in {rate.times} of {rate.tries}" if stored.seen else "if it shows every other time"
     return f"; {of}: a miss has a probability of {rate.miss(times):.2g}"
+
+
+def _among(done: list[suite.Run], requirements: tuple[str, ...], times: int) -> Evidence:
+    """The evidence in these runs; of several, its place says in how many of them it is seen."""
+    shown = sum(_shows(run, requirements) for run in done)
+    of = f" (seen in {shown} of {times} tries)" if len(done) > 1 else ""
+
+    def seen(profile: str, finding: Finding) -> tuple[str, History] | None:
+        run = suite.seen_in(done, finding)
+        return None if run is None else (f"{run.name}{of}", run.history)
+
+    return seen
 
 
 def _shows(run: suite.Run, requirements: tuple[str, ...]) -> bool:

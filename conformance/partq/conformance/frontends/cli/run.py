@@ -117,10 +117,14 @@ def run(
     names = _profiles(broker, profile, chosen)
     fitting = tuple(name for name in names if wanted.has_any(name))
     if only and not fitting:
-        fail(f"none of these cases is for {' or '.join(names)}: partq list cases --profile PROFILE names its")
+        asked = [word for name in names for word in ("--profile", typed(name))]
+        command = shlex.join(["partq", "list", "cases", *asked])
+        fail(f"none of these cases is for {' or '.join(names)}; those that are: {command}")
     names = names if profile or not only else fitting
     known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
+    if out is None and is_live(open_broker(broker)):
+        note(kept.NOTHING_KEPT)
     xml = new_file(junit)
     results: dict[str, suite.SuiteResult] = {}
     folder = None if out is None else keeping.Target.of(out)

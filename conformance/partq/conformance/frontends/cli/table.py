@@ -25,11 +25,9 @@ STYLES: Final = {
     Status.NOT_IMPLEMENTED: "dim",
 }
 
-_LOOSE: Final = {
-    status: () if status in (Status.SEEN, *NOT_IN_QUESTION) else (Level.SHOULD, Level.MAY)
-    for status in STYLES
-}
-"""The levels of which it is told how many rules have that status: the conclusion counts what binds."""
+_UNTOLD: Final = (Status.SEEN, *NOT_IN_QUESTION)
+"""The statuses of which it is not told how many rules of each level have them: the conclusion counts what
+binds, and only what may bind has another status."""
 
 Numbers = Mapping[tuple[str, str], Sequence[int]]
 """(profile, rule) -> the numbers under which findings say that it is violated, or one of several."""
@@ -129,9 +127,12 @@ def summary(results: Mapping[str, Verdicts]) -> Text:
         for number, status in enumerate(status for status in STYLES if counts[status]):
             count = f"{counts[status]:,}" if number else plural(counts[status], "rule")
             text.append(", " if number else "")
-            loose = [f"{n} {level}" for level in _LOOSE[status] if (n := levels[status, level])]
-            of = f" ({', '.join(loose)})" if loose else ""
+            each = [f"{n} {level}" for level in Level if (n := levels[status, level])]
+            mixed = len(each) > 1 or not levels[status, Level.MUST]
+            of = f" ({', '.join(each)})" if mixed and status not in _UNTOLD else ""
             said = "passes" if status is Status.PASS and counts[status] == 1 else status.words
+            if status is Status.SEEN:
+                count, said = plural(counts[status], "permission"), "used (MAY)"
             text.append(f"{count} {said}{of}", style=STYLES[status])
         text.append("\n")
     text.rstrip()
