@@ -27,7 +27,7 @@ with lazily():
 
 
 NOTHING_KEPT: Final = "nothing is stored: --out FOLDER keeps what is found, for partq replay and report"
-"""What is said before a live broker is run, which takes minutes."""
+"""What is said when the first run of a live broker ends, since all of them take minutes."""
 
 
 def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found: bool) -> Iterator[str]:

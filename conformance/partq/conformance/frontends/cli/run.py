@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -123,8 +123,7 @@ def run(
     names = names if profile or not only else fitting
     known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
-    if out is None and is_live(open_broker(broker)):
-        note(kept.NOTHING_KEPT)
+    hint = iter((kept.NOTHING_KEPT,) if out is None and is_live(open_broker(broker)) else ())
     xml = new_file(junit)
     results: dict[str, suite.SuiteResult] = {}
     folder = None if out is None else keeping.Target.of(out)
@@ -136,7 +135,7 @@ def run(
             if folder is not None and save_histories:
                 hear.append(_saver(folder.place / "histories" / name))
             ends = [] if xml is None else [partial(_lap, xml, name)]
-            results[name] = _suite(broker, name, wanted, hear, ends)
+            results[name] = _suite(broker, name, wanted, hear, [partial(_say_once, hint), *ends])
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
@@ -247,6 +246,11 @@ def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]
 def _tell(listeners: Sequence[Callable[[suite.Run], None]], done: suite.Run) -> None:
     for listener in listeners:
         listener(done)
+
+
+def _say_once(lines: Iterator[str], done: suite.Run) -> None:
+    for line in lines:
+        note(line)
 
 
 def _lap(xml: NewFile, profile: str, done: suite.Run) -> None:
