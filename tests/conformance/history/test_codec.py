@@ -247,7 +247,6 @@ MALFORMED: dict[str, tuple[bytes, int | None, str | None, str]] = {
         "peek_lock",
     ),
     "locks of a wrong type": (one(op="complete", args={"locks": "l1"}), 2, "args.locks", "a list"),
-    "no lock": (one(op="complete", args={"locks": []}), 2, "args.locks", "a list that is not empty"),
     "a truth value for locks": (one(op="complete", args={"locks": True}), 2, "args.locks", "found true"),
     "a lock of a wrong type": (one(op="complete", args={"locks": ["a", 1]}), 2, "args.locks[1]", "text"),
     "number beyond 64 bits": (

@@ -78,7 +78,7 @@ _KINDS: Final[Mapping[Kind, FieldReader]] = {
     Kind.TALLY: a_tally,
     Kind.SEQ: a_seq,
     Kind.FLAG: a_flag,
-    Kind.TEXTS: list_of(a_text, at_least=1),
+    Kind.TEXTS: list_of(a_text),
     Kind.INTS: _list,
     Kind.SEQS: list_of(a_seq),
     Kind.PAIRS: some_pairs,

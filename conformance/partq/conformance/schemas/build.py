@@ -100,7 +100,7 @@ _KINDS: Final[Mapping[Kind, Schema]] = {
     Kind.TALLY: TIME,
     Kind.SEQ: SEQ,
     Kind.FLAG: FLAG,
-    Kind.TEXTS: list_of(TEXT, at_least=1),
+    Kind.TEXTS: list_of(TEXT),
     Kind.INTS: list_of(COUNT),
     Kind.SEQS: list_of(SEQ),
     Kind.PAIRS: PAIRS,
