@@ -169,7 +169,7 @@ def test_a_mutant_that_is_killed_is_done_with(capsys: pytest.CaptureFixture[str]
     arguments = ["mutants", "--only", "long-bodies-cut", "--traces", "600", "--out", "out"]
     for more in ([], ["--resume"]):
         assert main([*arguments, *more]) == 0
-        assert [one.traces for one in manifests(Path("out"))] == [25]
+        assert [one.traces for one in manifests(Path("out"))] == [mutants.CHUNK]
 
 
 @pytest.mark.parametrize(("first", "code"), [(3, 0), (None, 1)])
