@@ -174,7 +174,8 @@ def test_a_broker_that_is_gone_when_examples_are_shrunk_keeps_no_verdict_back(
     @contextmanager
     def done(*arguments: object, **options: object) -> Iterator[Campaign]:
         state = CampaignState(300, 316, timed=300, seconds=1.0)
-        yield Campaign(PLAN, totals, state, Folder(session, str(tmp_path / "out")), {})
+        folder = Folder(session, str(tmp_path / "out"))
+        yield Campaign(PLAN, totals, state, Store(session, folder, PLAN, "identity"), {})
 
     monkeypatch.setattr(run, "campaign", done)
     monkeypatch.setattr(examples, "write_examples", shrinking)
