@@ -10,6 +10,7 @@ from typing import Final
 
 from partq.conformance.oracle.effects import MAYBE, Effect
 from partq.conformance.oracle.roles import BINDS, DELIVERS, KILLS, LEAVES, TELLS, UNBINDS
+from partq.model.grouping import grouped
 from partq.model.operations import FOR_GOOD, UNDOES, Outcome
 
 _THERE, _GONE, _LIKELY = range(3)
@@ -22,38 +23,35 @@ def with_fates(effects: list[Effect], margin: int) -> None:
     """Note at each kill which flows outlived it. ``margin``: so long after the broker is back, ns, an event
     may tell of what was before."""
     kills = [n for n, effect in enumerate(effects) if effect.action.op == KILLS]
-    binds = _bound_once(effects) if kills else {}
-    signs = [effect for effect in effects if effect.action.flow in binds and _shown(effect) is not None]
+    binds = _binds(effects) if kills else {}
+    once = {flow: effects[several[0]] for flow, several in binds.items() if len(several) == 1}
+    signs = [effect for effect in effects if effect.action.flow in once and _shown(effect) is not None]
     ends = [effect for effect in effects if effect.action.op in LEAVES or effect.action.op == KILLS]
     for n in kills if signs else ():
         kill = effects[n]
         starts = (e.ret for e in effects if UNDOES.get(e.action.op) == KILLS and e.call >= kill.call)
         back = min(starts, default=kill.ret) + margin
-        fates = tuple(_fates(kill, back, binds, signs, [end for end in ends if end is not kill]))
+        fates = tuple(_fates(kill, back, once, signs, [end for end in ends if end is not kill]))
         effects[n] = kill._replace(action=kill.action._replace(fates=fates))
-    for n, again in _bound_again(effects, [effects[n] for n in kills]) if kills else ():
-        effects[n] = again._replace(action=again.action._replace(fates=((str(again.action.flow), None),)))
+    struck = [effects[n] for n in kills]
+    for flow, several in binds.items():
+        for n in _bound_again([(n, effects[n]) for n in several], struck):
+            effects[n] = effects[n]._replace(action=effects[n].action._replace(fates=((flow, None),)))
 
 
-def _bound_again(effects: Sequence[Effect], kills: Sequence[Effect]) -> Iterator[tuple[int, Effect]]:
-    """The binds of names that their client bound before a kill."""
-    bound: dict[tuple[str, object], Effect] = {}
-    for n, effect in enumerate(effects):
-        if effect.action.op in BINDS and effect.observed.status != Outcome.ERROR:
-            first = bound.setdefault((effect.action.proc, effect.action.flow), effect)
-            if any(
-                first.call <= kill.ret and kill.call <= effect.ret for kill in kills if first is not effect
-            ):
-                yield n, effect
+def _binds(effects: Sequence[Effect]) -> dict[str, list[int]]:
+    """The binds of each flow's name, but for those that failed."""
+    binds = ((n, effect) for n, effect in enumerate(effects) if effect.action.op in BINDS)
+    return grouped((str(one.action.flow), n) for n, one in binds if one.observed.status != Outcome.ERROR)
 
 
-def _bound_once(effects: Sequence[Effect]) -> dict[str, Effect]:
-    """The binds of flows whose names no other bind has."""
-    binds: dict[str, list[Effect]] = {}
-    for effect in effects:
-        if effect.action.op in BINDS and effect.observed.status != Outcome.ERROR:
-            binds.setdefault(str(effect.action.flow), []).append(effect)
-    return {flow: several[0] for flow, several in binds.items() if len(several) == 1}
+def _bound_again(binds: Sequence[tuple[int, Effect]], kills: Sequence[Effect]) -> Iterator[int]:
+    """Which of the binds of one name are of a client that bound it before a kill."""
+    for n, effect in binds:
+        first = next(one for _, one in binds if one.action.proc == effect.action.proc)
+        struck = any(first.call <= kill.ret and kill.call <= effect.ret for kill in kills)
+        if struck and first is not effect:
+            yield n
 
 
 def _fates(
@@ -85,7 +83,7 @@ def _shown(effect: Effect) -> int | None:
         return _TOLD.get(str(effect.action.state))
     if effect.action.op in DELIVERS and effect.observed.messages and not effect.doubt & MAYBE:
         return _THERE
-    if effect.action.op == UNBINDS and effect.observed.status == Outcome.OK:
+    if effect.action.op == UNBINDS and effect.ok:
         return _LIKELY
     asks = effect.action.op in DELIVERS or effect.action.op == UNBINDS
     return _GONE if asks and effect.observed.error in FOR_GOOD else None
@@ -94,5 +92,5 @@ def _shown(effect: Effect) -> int | None:
 def _may_end(end: Effect, bind: Effect) -> bool:
     """Whether the effect may have ended the flow."""
     if end.action.op == UNBINDS:
-        return end.action.flow == bind.action.flow and end.observed.status == Outcome.OK
+        return end.action.flow == bind.action.flow and end.ok
     return end.action.op == KILLS or bind.action.proc in (end.action.proc, end.action.victim)

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.conformance.oracle.roles import BURIES, COMMITS, DOWN, OUTAGES
 from partq.model.configuration import FOREVER, Config, position
+from partq.model.grouping import grouped
 from partq.model.messages import is_copy
 from partq.model.routing.placing import key_of
 
@@ -75,7 +76,7 @@ class _Gaps:
     def __init__(self, effects: Sequence[Effect], cfg: Config) -> None:
         self.effects = effects
         self.left = Counter(dict(_found(effects, cfg)))
-        self.commits = [effect for effect in effects if effect.action.op == COMMITS]
+        self.commits = grouped((one.action.txn, one) for one in effects if one.action.op == COMMITS)
 
     def fill(self, group: Sequence[int], size: int, place: int | None = None) -> int | None:
         """The partition of the narrowest gap in which all of these sends may have taken so many numbers, at
@@ -94,9 +95,8 @@ class _Gaps:
 
     def _stores(self, send: Effect) -> Effect:
         """What gives its messages their numbers: in a transaction, the commit."""
-        txn = send.action.txn
-        commits = (c for c in self.commits if c.action.txn == txn and c.ret >= send.call)
-        return send if txn is None else next(commits, send)
+        commits = self.commits.get(send.action.txn, ())
+        return next((commit for commit in commits if commit.ret >= send.call), send)
 
     def _start(self, gap: _Gap) -> int:
         return 0 if gap.after is None else self.effects[gap.after].call

@@ -6,7 +6,7 @@ The one place that decides this, for commands, pytest and the Python API alike. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -35,8 +35,9 @@ def outcome(verdicts: Verdicts, failing: Collection[str]) -> tuple[int, str]:
             if verdict.status is Status.VIOLATED
         ]
         said = [f"{', '.join(certain)} violated"] if certain else []
-        said += [one.ambiguity for several, one in ambiguities(rows).items() if rows.keys() >= {*several}]
-        return code, "; ".join([*said, *_more(rows)])
+        told = ambiguities(rows)
+        said += [one.ambiguity for several, one in told.items() if rows.keys() >= {*several}]
+        return code, "; ".join([*said, *_more(rows, told)])
     if code == Exit.CONFORMANT:
         return code, ""
     unknown = [name for name, verdict in rows.items() if verdict.status is Status.UNKNOWN]
@@ -48,12 +49,12 @@ def _unsure(verdict: Verdict) -> list[tuple[Finding, int]]:
     return [(finding, number) for finding, number in verdict.counted() if finding.candidates]
 
 
-def _more(rows: Verdicts) -> list[str]:
-    """How many violations there were of one of several rules, beside those of which a rule's verdict says
-    so."""
+def _more(rows: Verdicts, told: Container[tuple[str, ...]]) -> list[str]:
+    """How many violations there were of one of several rules, beside those that are ``told``: of which a
+    rule's verdict says so."""
     found: Counter[str] = Counter()
     for finding, number in chain.from_iterable(map(_unsure, rows.values())):
-        if rows.keys() >= {*finding.candidates} and finding.candidates not in ambiguities(rows):
+        if rows.keys() >= {*finding.candidates} and finding.candidates not in told:
             found[either(finding.candidates, finding.together)] += number
     which = next(iter(found), "") if len(found) == 1 else "one of several rules each"
     be = "is" if found.total() == 1 else "are"

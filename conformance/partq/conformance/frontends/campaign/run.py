@@ -68,11 +68,18 @@ class Campaign:
         return self.store.folder
 
     def shared_out(
-        self, doing: str, work: Callable[[A], T], each: Sequence[A], look: Callable[[int], None]
+        self, doing: str, work: Callable[[A], T], several: Sequence[A], look: Callable[[int], None]
     ) -> list[T]:
         """What ``work`` makes of each, in order, done by Spark's tasks; ``look`` is called now and then with
         how many are done. Raises `CampaignError` where one fails."""
-        return spark.shared_out(self.store.session, self.store.group, doing, work, each, look)
+        session = self.store.session
+        done = session.sparkContext.accumulator(0)
+
+        def do() -> list[T]:
+            self.store.describe(doing)
+            return spark.each(session, work, several, done)
+
+        return watched(session, self.store.group, do, lambda: look(done.value))
 
     def conclude(self, said: Mapping[str, Any]) -> None:
         """Put what the command ends with into ``campaign.json``, too; while its folder is open."""

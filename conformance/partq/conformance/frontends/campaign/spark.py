@@ -102,29 +102,17 @@ def watched(session: SparkSession, group: str, action: Callable[[], T], look: Ca
         raise
 
 
-def shared_out(
-    session: SparkSession,
-    group: str,
-    doing: str,
-    work: Callable[[A], T],
-    each: Sequence[A],
-    look: Callable[[int], None],
+def each(
+    session: SparkSession, work: Callable[[A], T], several: Sequence[A], done: Accumulator[int]
 ) -> list[T]:
-    """What ``work`` makes of each, in order, a task for each; ``look`` is called now and then with how many
-    are done. Raises `SparkFailed`."""
-    context = session.sparkContext
-    count = context.accumulator(0)
+    """What ``work`` makes of each, in order, a task for each, which is counted when it is ``done``."""
 
     def counted(one: A) -> T:
         made = work(one)
-        count.add(1)
+        done.add(1)
         return made
 
-    def do() -> list[T]:
-        context.setJobGroup(group, doing)
-        return context.parallelize(each, max(1, len(each))).map(counted).collect()
-
-    return watched(session, group, do, lambda: look(count.value))
+    return session.sparkContext.parallelize(several, max(1, len(several))).map(counted).collect()
 
 
 def wait_for_tasks(session: SparkSession) -> None:
