@@ -34,10 +34,11 @@ SHOWN: Final = ("answer", "msg", "up")
 
 UNTOLD: Final[Mapping[str, frozenset[str]]] = {
     "answer": frozenset({"beat", "waiting", "deferred", "named", "reasons"}),
-    "msg": frozenset({"aside", "over", "reason"}),
+    "msg": frozenset({"aside", "fading", "over", "reason"}),
 }
 """The fields that traces leave out of an answer, and of each message: what tells a step from a stutter, and
-what programs made of traces do not do (schedule, defer, dead-letter, bear a time to live)."""
+what programs made of traces do not do (schedule, defer, dead-letter, bear a time to live) or cannot ask for
+(that a peek still shows what a commit removed)."""
 
 LARGER: Final[Mapping[str, str]] = {
     "MessageCount": "6",
