@@ -27,7 +27,7 @@ with lazily():
 
 
 NOTHING_KEPT: Final = "nothing is stored: --out FOLDER keeps what is found, for partq replay and report"
-"""What is said when the first run of a live broker ends, since all of them take minutes."""
+"""Said where something was found; of a live broker, whose runs take minutes, when the first ends, too."""
 
 
 def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found: bool) -> Iterator[str]:
@@ -39,7 +39,7 @@ def summary_lines(out: Path | None, stored: Sequence[keeping.StoredFile], found:
     if out is not None:
         yield f"verdicts in {out / FILE} ({shlex.join(['partq', 'report', str(out)])})"
     elif found:
-        yield "with --out FOLDER what was found is kept, for partq replay and partq report"
+        yield NOTHING_KEPT
 
 
 def next_steps(

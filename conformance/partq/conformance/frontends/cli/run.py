@@ -115,27 +115,16 @@ def run(
     cases = _cases(case) if case or not chosen else ()
     wanted = _Wanted(cases, chosen, programs, seed, exact, exact_nodes, jobs, share, focus)
     names = _profiles(broker, profile, chosen)
-    fitting = tuple(name for name in names if wanted.has_any(name))
-    if only and not fitting:
-        asked = [word for name in names for word in ("--profile", typed(name))]
-        command = shlex.join(["partq", "list", "cases", *asked])
-        fail(f"none of these cases is for {' or '.join(names)}; those that are: {command}")
-    names = names if profile or not only else fitting
+    if only:
+        names = _fitting(names, wanted, profile)
     known = baseline_of(baseline, write_baseline, settings)
     _prepare(out, save_histories)
-    hint = iter((kept.NOTHING_KEPT,) if out is None and is_live(open_broker(broker)) else ())
     xml = new_file(junit)
-    results: dict[str, suite.SuiteResult] = {}
     folder = None if out is None else keeping.Target.of(out)
     detail = Detail(verbose, whole_catalogue)
     seen = None if format is Format.JSON else detail
     with kept.kept_if_interrupted(partial(kept.tell_ended, broker, folder, strict, seen)) as ended:
-        for name in names:
-            hear = [ended.setdefault(name, []).append]
-            if folder is not None and save_histories:
-                hear.append(_saver(folder.place / "histories" / name))
-            ends = [] if xml is None else [partial(_lap, xml, name)]
-            results[name] = _suite(broker, name, wanted, hear, [partial(_say_once, hint), *ends])
+        results = _suites(broker, names, wanted, ended, folder, save_histories, xml)
     verdicts = {name: result.verdicts for name, result in results.items()}
     besides = [one for result in results.values() for one in result.besides]
     besides += required(verdicts, strict, wanted_rules)
@@ -241,6 +230,39 @@ def _profiles(broker: str, asked: Sequence[str] | None, chosen: Sequence[Stored]
         what = str(chosen[0].file) if len(chosen) == 1 else f"each of the {len(chosen)} programs"
         fail(f"{what} is for another profile than {', '.join(names)}")
     return names
+
+
+def _fitting(names: tuple[str, ...], wanted: _Wanted, asked: Sequence[str] | None) -> tuple[str, ...]:
+    """Of these profiles those that a chosen case or program is for, unless profiles were asked for; ends with
+    one line where there is none."""
+    fitting = tuple(name for name in names if wanted.has_any(name))
+    if not fitting:
+        words = [word for name in names for word in ("--profile", typed(name))]
+        command = shlex.join(["partq", "list", "cases", *words])
+        fail(f"none of these cases is for {' or '.join(names)}; those that are: {command}")
+    return names if asked else fitting
+
+
+def _suites(
+    broker: str,
+    names: Sequence[str],
+    wanted: _Wanted,
+    ended: kept.Ended,
+    folder: keeping.Target | None,
+    save_histories: bool,
+    xml: NewFile | None,
+) -> dict[str, suite.SuiteResult]:
+    """Run the suite under each profile. ``ended``: where its runs are put as they are judged. ``folder``:
+    where their histories are, if they are saved. ``xml``: what times them."""
+    hint = iter((kept.NOTHING_KEPT,) if folder is None and is_live(open_broker(broker)) else ())
+    results = {}
+    for name in names:
+        hear = [ended.setdefault(name, []).append]
+        if folder is not None and save_histories:
+            hear.append(_saver(folder.place / "histories" / name))
+        ends = [] if xml is None else [partial(_lap, xml, name)]
+        results[name] = _suite(broker, name, wanted, hear, [partial(_say_once, hint), *ends])
+    return results
 
 
 def _tell(listeners: Sequence[Callable[[suite.Run], None]], done: suite.Run) -> None:
