@@ -423,6 +423,7 @@ def test_one_of_several_rules_is_shown_stored_and_replayed(partq: Partq) -> None
         (("run", "reference", "--format", "xml"), "--format"),
         (("dance",), "dance"),
         (("check",), "Missing argument"),
+        (("list",), "Missing argument 'KIND'. Choose from: brokers, profiles, cases"),
         (("run", "nosuch"), "known: reference"),
         (("run", "rabbitmq://me:***@host/"), "the password is not stored"),
         (("run", "mutant:nosuch"), "nosuch"),

@@ -182,7 +182,7 @@ def _failed(error: BaseException) -> int:
         return BROKEN
     context = getattr(error, "ctx", None)
     usage = f" (see {context.command_path} --help)" if context is not None else ""
-    text = describe()
+    text = " ".join(describe().split())
     for theirs, ours in _UNSAID.items():
         text = text.replace(theirs, ours)
     if text := text.removesuffix("."):
