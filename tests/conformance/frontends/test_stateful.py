@@ -51,7 +51,7 @@ def test_a_mutant_is_found_or_out_of_reach(mutant: str, rule: str | None) -> Non
     with pytest.raises(NotConformant, match=f"^{rule} (violated|or )") as found:
         search_on(broker, "azure-premium", examples=400, seed=2, ways=SCREENS)
     assert found.value.steady
-    assert len(found.value.program.steps) <= 12
+    assert len(found.value.program.steps) <= 5
     assert _wrong(open_broker(f"mutant:{mutant}"), found.value.program, EVERY)
 
 
@@ -63,7 +63,7 @@ def test_the_program_that_is_printed_or_stored_replays(
     replay_it = ("replay", str(file), "--broker")
     assert main(search_it) == 1
     printed = capsys.readouterr().out.splitlines()
-    assert "  c1 send" in "\n".join(printed)
+    assert "The program, 2 steps:" in printed
     assert printed[-2].endswith("partq replay program.json --broker mutant:route-by-body")
     assert main((*search_it, "--out", str(file))) == 1
     assert capsys.readouterr().out.splitlines()[-1].endswith(shlex.join(("partq", *replay_it, search_it[1])))

@@ -72,11 +72,18 @@ def exercising(rule: str, program: Program) -> Callable[[Program], bool]:
     return partial(exercises, rule) if exercises(rule, program) else lambda candidate: True
 
 
-def smallest(broker: Broker, program: Program, finding: Finding, budget: int = BUDGET) -> Program:
+def smallest(
+    broker: Broker,
+    program: Program,
+    finding: Finding,
+    budget: int = BUDGET,
+    more: Callable[[], bool] = lambda: True,
+) -> Program:
     """The smallest program found that shows the finding on the broker, which the program itself has to.
 
     Where one longer than `SHORT` is left, it is shrunk on by looser questions: the same defect may show in
-    fewer steps by another cause. ``budget``: how many candidates are tried at the most, for each question."""
+    fewer steps by another cause. ``budget``: how many candidates are tried at the most, for each question.
+    ``more``: whether another may be."""
     telling = exercising(finding.requirement, program)
     for questions in _ways(run(broker, program), finding):
         small = [program]
@@ -86,7 +93,7 @@ def smallest(broker: Broker, program: Program, finding: Finding, budget: int = B
                 def shows(candidate: Program, holds: Callable[[History], bool] = question.holds) -> bool:
                     return holds(run(broker, candidate)) and telling(candidate)
 
-                small.append(shrink(small[-1], shows, min(budget, question.tries)))
+                small.append(shrink(small[-1], shows, min(budget, question.tries), more))
         for least in reversed(small[1:]):
             if shown(run(broker, least), finding, same_cause=False) is not None:
                 return least

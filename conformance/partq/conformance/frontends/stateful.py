@@ -1,9 +1,11 @@
-"""The Hypothesis rule-based machine: a search that shrinks, over the model, for simulated brokers. Live ones,
-where each program takes its time, are searched by `live_search`.
+"""The Hypothesis rule-based machine: a search over the model, for simulated brokers. Live ones, where each
+program takes its time, are searched by `live_search`.
 
 The model is walked along to say which operations make sense next, and never to say what the broker should
 answer. When a run ends its steps are one sequential program: it is run on the broker, and its history judged.
-A failure shows the smallest such program, to be pasted into a file and given to ``partq replay``.
+A search shrinks the first that fails as all counterexamples are shrunk (`evaluation.shrinking`): Hypothesis,
+which knows nothing of messages, takes many more runs, and leaves more steps. It shrinks where the machine is
+given to it directly.
 """
 
 from __future__ import annotations
@@ -22,7 +24,16 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from partq.conformance.adapters import Broker, SimulatedBroker, Unreachable
 from partq.conformance.evaluation.finding_text import wrong_in
-from partq.conformance.evaluation.suite import ONE_AT_A_TIME, BrokerFailed, NamedProgram, Ways, lacks_of, runs
+from partq.conformance.evaluation.shrinking import smallest
+from partq.conformance.evaluation.suite import (
+    ONE_AT_A_TIME,
+    BrokerFailed,
+    NamedProgram,
+    Run,
+    Ways,
+    lacks_of,
+    runs,
+)
 from partq.conformance.frontends.live_search import search_live
 from partq.conformance.frontends.search_state import NotConformant, SearchState
 from partq.conformance.workload.program import Program, Step
@@ -207,15 +218,19 @@ class BrokerMachine(RuleBasedStateMachine):
             raise _Enough
         program = Program(self.profile_name, tuple(self.steps), self.entity, sequential=True)
         try:
-            tasks = [NamedProgram(f"program {seen.programs + 1}", program)]
-            with closing(runs(self.broker, self.profile_name, tasks, self.ways)) as ending:
-                ((_, done),) = ending
+            done = _run(self.broker, f"program {seen.programs + 1}", program, self.ways)
         except (Unreachable, BrokerFailed) as error:
             seen.broken = error
             raise
         seen.add(done)
         if trouble := wrong_in(done):
             raise NotConformant(program, trouble, done.verdicts)
+
+
+def _run(broker: Broker, name: str, program: Program, ways: Ways) -> Run:
+    with closing(runs(broker, program.profile, [NamedProgram(name, program)], ways)) as ending:
+        ((_, done),) = ending
+    return done
 
 
 def machine_for(broker: Broker, profile_name: str, entity: Entity | None = None) -> type[BrokerMachine]:
@@ -259,13 +274,15 @@ def search_on(
         stateful_step_count=length,
         deadline=None,
         database=None,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate],
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
         print_blob=False,
     )
     try:
         run_state_machine_as_test(machine if seed is None else seeded(seed)(machine), settings=chosen)
+    except NotConformant as found:
+        raise _smallest(broker, found, ways, seen) from None
     except _Enough:
         if seen.failing is not None:
             raise seen.failing from None
@@ -275,3 +292,15 @@ def search_on(
         one = seen.failing
         raise NotConformant(one.program, one.trouble, one.verdicts, steady=False) from None
     return seen
+
+
+def _smallest(broker: Broker, found: NotConformant, ways: Ways, seen: SearchState) -> NotConformant:
+    """What was found, by the smallest program that shows it; as it is if that shows what does not count."""
+    done = _run(broker, "found", found.program, ways)
+    certain = [one for one in done.findings if not one.candidates]
+    for finding in (certain or done.findings)[:1]:
+        least = smallest(broker, found.program, finding, more=lambda: not seen.enough())
+        small = _run(broker, "smallest", least, ways)
+        if trouble := wrong_in(small):
+            return NotConformant(least, trouble, small.verdicts)
+    return found
