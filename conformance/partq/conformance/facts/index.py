@@ -173,6 +173,7 @@ class Facts:
         self.origins: Mapping[str, list[Sent]] = {}
         self.elsewhere: frozenset[str] = frozenset()
         self.drained: int | None = None
+        self._by_op: dict[str, list[Record]] = {}
         self._derived: dict[Callable[[Facts], Any], Any] = {}
         self._index()
 
@@ -188,13 +189,19 @@ class Facts:
         """Drop what was derived. It refers back to these facts; only the collector would free the cycle."""
         self._derived.clear()
 
+    def of(self, *ops: str) -> Sequence[Record]:
+        """The records of these operations."""
+        found = [record for op in ops for record in self._by_op.get(op, ())]
+        return found if len(ops) == 1 else sorted(found, key=CALL)
+
     def saw(self, id: str) -> bool:
         """Whether any client received or peeked a message of that ID."""
         return id in self.received or id in self.peeked
 
     def _index(self) -> None:
-        handlers = _HANDLERS
+        handlers, by_op = _HANDLERS, self._by_op
         for record in self.records:
+            by_op.setdefault(record.op, []).append(record)
             handler = handlers.get(record.op)
             if handler is not None:
                 handler(self, record)

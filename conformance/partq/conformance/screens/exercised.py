@@ -9,6 +9,7 @@ finds violations, but for what a row `finds`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from partq.conformance.facts.index import Facts, Observation
@@ -16,22 +17,23 @@ from partq.conformance.facts.locks import Locks
 from partq.conformance.history import Record
 from partq.conformance.of_mechanisms import given
 from partq.conformance.screens.protocol import Exercise, Report, Screen
+from partq.model.profiles import requirements_of
 
 
 def check(facts: Facts) -> Report:
     """Count how often the history exercises each rule of the table."""
     report = Report()
-    if facts.peeks:
-        _count(facts, report, PEEKS)
-    for table in _GIVEN:
-        _count(facts, report, table)
+    for rule, exercise in _binding(facts.profile.name):
+        if facts.peeks or rule not in PEEKS:
+            report.count(rule, exercise.count(facts))
+            exercise.finds(facts, report)
     return report
 
 
-def _count(facts: Facts, report: Report, table: Mapping[str, Exercise]) -> None:
-    for rule, exercise in table.items():
-        report.count(rule, exercise.count(facts))
-        exercise.finds(facts, report)
+@cache
+def _binding(profile: str) -> list[tuple[str, Exercise]]:
+    """The rows of the rules that bind the profile."""
+    return [(rule, exercise) for rule, exercise in EXERCISED.items() if rule in requirements_of(profile)]
 
 
 def _answers(facts: Facts) -> list[Record]:
@@ -99,8 +101,10 @@ PEEKS: Final[Mapping[str, Exercise]] = {
     "PEEK-6": Exercise(lambda facts: sum(map(len, facts.peeked.values())), _PEEK, judged=False),
     "PEEK-7": Exercise(shown_locked, _PEEK),
 }
-_GIVEN: Final = [*given("reading", "EXERCISED").values()]
-EXERCISED: Final = {**PEEKS, **{rule: exercise for table in _GIVEN for rule, exercise in table.items()}}
+EXERCISED: Final[Mapping[str, Exercise]] = {
+    **PEEKS,
+    **{rule: row for table in given("reading", "EXERCISED").values() for rule, row in table.items()},
+}
 """Rule -> its row."""
 
 

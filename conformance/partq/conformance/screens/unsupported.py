@@ -19,7 +19,7 @@ from partq.conformance.history import Record
 from partq.conformance.history.entities import is_dead_letters, whole_of
 from partq.conformance.screens.protocol import Report
 from partq.conformance.verdict import Finding
-from partq.model.operations import SETTLEMENTS
+from partq.model.operations import OPS, SETTLEMENTS
 
 _SESSIONS: Final = frozenset(
     {*(f"RCV-{n}" for n in (3, 6, 7, 8, 9)), *(f"PEEK-{n}" for n in (1, 2, 4, 5, 6)), "TXN-5"}
@@ -45,6 +45,7 @@ TOUCHED: Final[Mapping[str, frozenset[str] | None]] = {
 }
 """Operation -> the rules that it may touch; None: every one."""
 
+_RULES: Final = tuple(name for name, op in OPS.items() if "rule" in op.args)
 _RETURNS: Final = frozenset(BY_ASSIGNMENTS) - {"REB-8"}
 """The rules of which screens know nothing where a flow came back to what it had."""
 
@@ -66,7 +67,7 @@ def left_open(facts: Facts, report: Report) -> Report:
             touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
             said.update(*touched)
             report = _without(report, said, dict.fromkeys(sorted(said), POLLED))
-    if _is_not_followed(facts):
+    if facts.derive(_is_not_followed):
         return Report({id: count for id, count in report.exercised.items() if id in OF_RULES})
     if is_dead_letters(facts.name):
         report = _without(report, _spoken_of(report) - DEAD_LETTERS, {})
@@ -74,11 +75,11 @@ def left_open(facts: Facts, report: Report) -> Report:
     elif facts.entity.requires_session:
         report = _without(report, _SESSIONS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id not in _SESSIONS}
-    elif any(record.op == "rebind" for record in facts.flows):
+    elif facts.of("rebind"):
         report = _without(report, _RETURNS, {})
         report.exercised = {id: count for id, count in report.exercised.items() if id not in _RETURNS}
         report.open = {id: why for id, why in report.open.items() if id not in _RETURNS}
-    elif facts.profile.flows and any(record.op == "update" for record in facts.records):
+    elif facts.profile.flows and facts.of("update"):
         return Report({id: count for id, count in report.exercised.items() if id == "REB-17"})
     if facts.unfollowed and (rules := _spoken_of(report)):
         causes = {rule: cause for rule in rules if (cause := _cause(facts, rule)) is not None}
@@ -89,7 +90,7 @@ def left_open(facts: Facts, report: Report) -> Report:
 
 def _is_not_followed(facts: Facts) -> bool:
     """Whether several messages may have one ID, or it is not known which partitions were down."""
-    copied = any(record.args.get("rule", {}).get("action") for record in facts.records)
+    copied = any(record.args.get("rule", {}).get("action") for record in facts.of(*_RULES))
     return copied or bool(facts.entity.subscriptions and facts.down and whole_of(facts.name))
 
 

@@ -142,7 +142,7 @@ USE: Final = Use(
 
 def _full(facts: Facts) -> int:
     """Each send that was refused as an entity whose size is known may be full."""
-    sends = (record for record in facts.records if record.op in _SENDS and "txn" not in record.args)
+    sends = (record for record in facts.requests if "txn" not in record.args)
     return sum(record.error == "quota" and facts.entity.max_size is not None for record in sends)
 
 

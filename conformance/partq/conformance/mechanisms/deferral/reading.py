@@ -24,8 +24,7 @@ USE: Final = Use(
 
 def _by_number(facts: Facts) -> int:
     """Each message that a receive by number delivered, and each such receive that was refused."""
-    asked = [record for record in facts.records if record.op == "receive_deferred"]
-    return sum(record.refused or len(record.messages) for record in asked)
+    return sum(record.refused or len(record.messages) for record in facts.of("receive_deferred"))
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {

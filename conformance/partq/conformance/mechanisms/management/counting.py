@@ -12,7 +12,7 @@ from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts, Sent
 from partq.conformance.history import Record
-from partq.conformance.mechanisms.management.rest import GETS, compared
+from partq.conformance.mechanisms.management.rest import at_rest
 from partq.conformance.oracle.roles import CANCELS
 from partq.conformance.screens.protocol import Report
 
@@ -21,10 +21,10 @@ _RULE: Final = "MGT-1"
 
 def find_wrong(facts: Facts, report: Report) -> None:
     """Note each get whose active or scheduled count is certainly wrong."""
-    gets = [one for one in compared(facts.header, facts.entity, facts.records) if one.op == GETS]
+    gets = facts.derive(at_rest)
     if not gets or facts.entity.duplicate_detection or facts.entity.requires_session:
         return
-    unclear = (*facts.disruptions, *facts.begins, *(one for one in facts.records if one.op == CANCELS))
+    unclear = (*facts.disruptions, *facts.begins, *facts.of(CANCELS))
     until = min((one.call for one in unclear), default=FOREVER)
     for get in gets:
         if get.ok and get.end < until:

@@ -9,21 +9,18 @@ from partq.conformance.facts.index import Facts
 from partq.conformance.facts.outages import Outages
 from partq.conformance.history import Record
 from partq.conformance.mechanisms.management.counting import find_wrong
-from partq.conformance.mechanisms.management.rest import COUNTS, GETS, compared
+from partq.conformance.mechanisms.management.rest import COUNTS, GETS, at_rest, compared
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, Report
-from partq.model.operations import UNAVAILABLE
+from partq.model.operations import OPS, UNAVAILABLE
 from partq.model.sizes import exceeds
 
 _DOWN: Final = "partition_down"
 _UPDATES: Final = "update"
 _CREATES: Final = "create"
 _CHANGES: Final = frozenset({_UPDATES, _CREATES, "delete"})
+_SENDS: Final = tuple(name for name, op in OPS.items() if "messages" in op.args)
 _PARTITIONING: Final = frozenset({"partitions", "partitioned"})
-
-
-def _gets(record: Record) -> bool:
-    return record.op == GETS
 
 
 def _uses(record: Record) -> bool:
@@ -54,14 +51,12 @@ USE: Final = Use(
 
 def _answers(facts: Facts, *names: str) -> list[Record]:
     """The gets that show one of these."""
-    found = (record for record in facts.records if _gets(record) and record.ok)
-    return [record for record in found if not record.args.keys().isdisjoint(names)]
+    return [one for one in facts.of(GETS) if one.ok and not one.args.keys().isdisjoint(names)]
 
 
 def _counted(facts: Facts) -> int:
     """Each get whose counts are compared, and one of which is not zero."""
-    records = compared(facts.header, facts.entity, facts.records)
-    shown = (record.args for record in records if _gets(record) and record.ok)
+    shown = (record.args for record in facts.derive(at_rest) if record.ok)
     return sum(any(args.get(name) for name in COUNTS) for args in shown)
 
 
@@ -74,19 +69,18 @@ def _while_down(facts: Facts) -> int:
 def _failed_amid_outage(facts: Facts) -> int:
     """Each update, create and delete that failed, by an error that tells of an outage, while a partition was
     down."""
-    failed = (one for one in facts.records if one.op in _CHANGES and one.error in UNAVAILABLE)
+    failed = (one for one in facts.of(*_CHANGES) if one.error in UNAVAILABLE)
     outages = facts.derive(Outages)
     return sum(one.refused and outages.some_certainly_down(*one.span) for one in failed)
 
 
 def _too_large(facts: Facts) -> list[Record]:
     """Each send that is too large."""
-    sends = (record for record in facts.records if "messages" in record.args)
-    return [one for one in sends if exceeds(facts.profile, facts.entity, one.sent)]
+    return [one for one in facts.of(*_SENDS) if exceeds(facts.profile, facts.entity, one.sent)]
 
 
 def _find_accepted(facts: Facts, report: Report) -> None:
-    for record in _too_large(facts):
+    for record in facts.derive(_too_large):
         if record.ok and "txn" not in record.args:
             report.find(
                 "ENT-7", "accepted", (record,), "a send whose bodies are larger than allowed was accepted"
@@ -95,18 +89,18 @@ def _find_accepted(facts: Facts, report: Report) -> None:
 
 def _refused_updates(facts: Facts) -> int:
     """Each update that was refused."""
-    return sum(_updates(record) and record.refused for record in facts.records)
+    return sum(record.refused for record in facts.of(_UPDATES))
 
 
 def _own_partitions(facts: Facts) -> int:
     """Each get that shows the partitions, and each entity that was refused as it was to have none."""
-    asked = (one.args.get("settings", {}) for one in facts.records if one.op == _CREATES and one.error)
+    asked = (one.args.get("settings", {}) for one in facts.of(_CREATES) if one.error)
     return len(_answers(facts, "partitions")) + sum(one.get("partitioned") is False for one in asked)
 
 
 EXERCISED: Final[Mapping[str, Exercise]] = {
     "ENT-1": Exercise(_refused_updates, (_UPDATES,)),
-    "ENT-7": Exercise(lambda facts: len(_too_large(facts)), ("send", GETS), finds=_find_accepted),
+    "ENT-7": Exercise(lambda facts: len(facts.derive(_too_large)), ("send", GETS), finds=_find_accepted),
     "MGT-1": Exercise(_counted, (GETS,), finds=find_wrong),
     "MGT-2": Exercise(_while_down, (GETS, _DOWN)),
     "MGT-3": Exercise(_failed_amid_outage, (_UPDATES, _DOWN)),

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import structs
 
-from partq.conformance.facts.index import FOREVER
+from partq.conformance.facts.index import FOREVER, Facts
 from partq.conformance.history import Header, Record
 from partq.conformance.oracle.identity import late_cancels
 from partq.conformance.oracle.roles import COMMITS
@@ -25,6 +25,11 @@ _UNDOES: Final = "rollback"
 
 _REST: Final = 10 * SECOND
 """So long before it is called nothing else may have happened to an entity whose counts are compared."""
+
+
+def at_rest(facts: Facts) -> list[Record]:
+    """Its gets, as they are `compared`."""
+    return [one for one in compared(facts.header, facts.entity, facts.records) if one.op == GETS]
 
 
 def compared(header: Header, entity: Entity, records: Records) -> Records:

@@ -65,7 +65,7 @@ USE: Final = Use(
 
 
 def _created(facts: Facts, outcome: str) -> list[Record]:
-    return [one for one in facts.records if one.op == _CREATES and one.outcome == outcome]
+    return [one for one in facts.of(_CREATES) if one.outcome == outcome]
 
 
 def _plain(facts: Facts) -> int:

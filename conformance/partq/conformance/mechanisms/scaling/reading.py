@@ -105,7 +105,7 @@ USE: Final = Use(
 def _changed(facts: Facts) -> int:
     """Each update to another number of partitions."""
     count, last = 0, facts.entity.partitions
-    for record in facts.records:
+    for record in facts.of(UPDATES):
         if _scales(record) and record.ok:
             asked = _count_of(record)
             count, last = count + (asked != last), asked

@@ -44,7 +44,7 @@ def _came(facts: Facts) -> int:
 @_where_any
 def _numbered(facts: Facts) -> int:
     """Each number that the operation returned, and each scheduled message of an answer to a peek."""
-    returned = (one for record in facts.records if record.op == "schedule" for one in record.messages)
+    returned = (one for record in facts.of("schedule") for one in record.messages)
     peeked = (one for record in facts.peeks for one in record.messages if one.state == SCHEDULED)
     return sum(one.seq is not None for one in returned) + sum(1 for _ in peeked)
 
@@ -52,7 +52,7 @@ def _numbered(facts: Facts) -> int:
 @_where_any
 def _cancelled(facts: Facts) -> int:
     """Each message that was cancelled."""
-    return sum(r.op == "cancel_scheduled" and r.ok for r in facts.records)
+    return sum(record.ok for record in facts.of("cancel_scheduled"))
 
 
 @_where_any

@@ -44,7 +44,7 @@ _where_required: Final = where(lambda facts: _is_chosen(facts.entity))
 @_where_required
 def _received(facts: Facts) -> int:
     """Each message that was received in a session."""
-    return sum(len(record.messages) for record in facts.records if record.op == _RECEIVES)
+    return sum(len(record.messages) for record in facts.of(_RECEIVES))
 
 
 @_where_required
@@ -56,8 +56,7 @@ def _without(facts: Facts) -> int:
 @_where_required
 def _in_vain(facts: Facts) -> int:
     """Each accept that was refused as the session is held, or as there is none."""
-    accepts = (record for record in facts.records if record.op == _ACCEPTS)
-    return sum(record.refused for record in accepts)
+    return sum(record.refused for record in facts.of(_ACCEPTS))
 
 
 @_where_required

@@ -25,6 +25,7 @@ from partq.model.operations import OPS, TOPICS
 from partq.model.profiles import Destination, Entity, requirements_of, rule_problem
 from partq.model.topics import changes
 
+_CHANGES: Final = tuple(name for name, op in OPS.items() if "rule" in op.args)
 _FOLLOWED: Final = frozenset({"send", "send_batch", "begin", "commit", "rollback", SCHEDULES, CANCELS})
 
 
@@ -144,7 +145,7 @@ def _changes(facts: Facts, in_txn: bool) -> int:
     """Each change of a subscription's rules that was answered, in a transaction or not."""
     if not facts.entity.subscriptions or not whole_of(facts.name):
         return 0
-    found = (record for record in facts.records if "rule" in record.args)
+    found = facts.of(*_CHANGES)
     return sum(("txn" in one.args) is in_txn and not one.unknown for one in found)
 
 

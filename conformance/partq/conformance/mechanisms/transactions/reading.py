@@ -4,8 +4,7 @@ what exercises these limits."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -16,6 +15,7 @@ from partq.conformance.history import Header, Record
 from partq.conformance.oracle.roles import ENDS, LOOKS
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise
+from partq.model.grouping import grouped
 from partq.model.operations import OPS
 from partq.model.profiles import LIMITS, Entity, Profile, requirements_of
 
@@ -27,27 +27,35 @@ _STRIKES: Final = frozenset(name for name, op in OPS.items() if op.fault or op.c
 
 def _compared(header: Header, entity: Entity, records: Records) -> Records:
     """The records, of which each in a transaction says for how long certainly nothing had happened to that,
-    and how many messages it was asked to take by then. A fault in between leaves the time open, and so does
-    an operation of unknown outcome."""
-    inside = defaultdict[str, list[Record]](list)
-    for record in records:
-        if "txn" in record.args:
-            inside[record.args["txn"]].append(record)
+    and how many messages it was asked to take by then."""
+    inside = _inside(records)
     if _LIMITS not in requirements_of(header.profile) or any("idle" in r.args for r in records):
         return records
+    idle = _idles(records, inside)
+
+    def dated(record: Record) -> Record:
+        taken = sum(_size(one) for one in inside[record.args["txn"]] if one.call <= record.end)
+        return structs.replace(record, args={**record.args, "idle": idle(record), "taken": taken})
+
+    return tuple(dated(record) if "txn" in record.args else record for record in records)
+
+
+def _inside(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+    """The records of each transaction."""
+    return grouped((record.args["txn"], record) for record in records if "txn" in record.args)
+
+
+def _idles(records: Sequence[Record], inside: Mapping[str, Sequence[Record]]) -> Callable[[Record], int]:
+    """For how long nothing had happened to a record's transaction. A fault in between leaves the time open,
+    and so does an operation of unknown outcome."""
     strikes = sorted((r.call, r.end) for r in records if r.op in _STRIKES) if inside else []
     calls, ends = [call for call, _ in strikes], [*accumulate((end for _, end in strikes), max)]
 
-    def dated(record: Record) -> Record:
-        mine = inside[record.args["txn"]]
+    def idle(record: Record) -> int:
         struck = bisect_right(calls, record.end)
-        told = {
-            "idle": _idle(record, mine, ends[struck - 1] if struck else 0),
-            "taken": sum(_size(one) for one in mine if one.call <= record.end),
-        }
-        return structs.replace(record, args={**record.args, **told})
+        return _idle(record, inside[record.args["txn"]], ends[struck - 1] if struck else 0)
 
-    return tuple(dated(record) if "txn" in record.args else record for record in records)
+    return idle
 
 
 def _idle(record: Record, mine: Sequence[Record], struck: int) -> int:
@@ -89,14 +97,16 @@ USE: Final = Use(
 def _beyond(facts: Facts) -> int:
     """Each operation in a transaction that certainly was idle for too long, and each send beyond the number
     of messages that were accepted in one."""
-    entity, accepted, count = facts.entity, defaultdict[str, int](int), 0
-    late = facts.header.lateness + facts.header.skew_ns
-    for record in _compared(facts.header, entity, tuple(facts.records)):
-        if "idle" in record.args:
+    entity, late, count = facts.entity, facts.header.lateness + facts.header.skew_ns, 0
+    inside = _inside(facts.records)
+    idle = _idles(facts.records, inside)
+    for mine in inside.values():
+        accepted = 0
+        for record in mine:
             sent = len(record.sent)
-            full = sent and accepted[record.args["txn"]] + sent > entity.max_transaction_messages
-            count += bool(full or record.args["idle"] > entity.transaction_timeout + late)
-            accepted[record.args["txn"]] += sent if record.ok else 0
+            full = sent and accepted + sent > entity.max_transaction_messages
+            count += bool(full or idle(record) > entity.transaction_timeout + late)
+            accepted += sent if record.ok else 0
     return count
 
 
