@@ -8,14 +8,15 @@ is repaired, and proves only that something was there.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.facts.intervals import NEVER, Intervals
 from partq.conformance.history import History, Record
 from partq.conformance.verdict.activity import LOCKED, MESSAGES, PASSING, RECEIVE, Count, key
 from partq.model.conditions import STRIKES
+from partq.model.messages import Delivery
 from partq.model.operations import DRAINER, ENV, SETTLEMENTS
 from partq.model.profiles import profile, requirements_of
 
@@ -28,44 +29,47 @@ def activity(history: History) -> Counter[str]:
     counts: Counter[str] = Counter()
     _has(history, counts)
     quiet = list(_undisturbed(history))
-    for record in quiet:
-        counts[key(Count.CALLED, record.op)] += 1
-        if record.ret is None:
-            counts[key(Count.HUNG, record.op)] += 1
-        elif record.error in PASSING:
-            counts[key(Count.FAILED, record.op)] += 1
+    hung = [record for record in quiet if record.ret is None]
+    failed = [record for record in quiet if record.ret is not None and record.error in PASSING]
+    for kind, records in ((Count.CALLED, quiet), (Count.HUNG, hung), (Count.FAILED, failed)):
+        for op, times in Counter(record.op for record in records).items():
+            counts[key(kind, op)] += times
     _receives(history, quiet, counts)
     return counts
 
 
 def _has(history: History, counts: Counter[str]) -> None:
     """Count which operations the broker had, and what its messages showed."""
-    tried = {(what, r.error == "unsupported") for r in history.records for what in _asked(r)}
-    offered = {op for op, lacking in tried if not lacking}
-    lacked = {op for op, lacking in tried if lacking}.union(history.header.lacks) - offered
+    lacking = [record for record in history.records if record.error == "unsupported"]
+    offered = _asked([record for record in history.records if record.error != "unsupported"])
+    lacked = _asked(lacking).union(history.header.lacks) - offered
     counts.update(key(Count.OFFERED, op) for op in offered)
     counts.update(key(Count.LACKED, op) for op in lacked)
     shown = [one for record in history.records for one in record.messages]
     if not shown:
         return
     family = profile(history.header.profile)
-    fields: Mapping[str, Iterable[bool]] = {
-        MESSAGES: (True for _ in shown),
-        LOCKED: (one.lock is not None for one in shown),
-        "sequence numbers": (one.seq is not None for one in shown),
-        "partitions": (family.flows or family.partition_of(one) is not None for one in shown),
-        "enqueued times": (one.enqueued_at is not None for one in shown),
-        "delivery counts": (one.delivery_count is not None or one.redelivered is not None for one in shown),
-        "ends of locks": (one.locked_until is not None for one in shown),
+    fields: Mapping[str, list[Any]] = {
+        MESSAGES: shown,
+        LOCKED: [one.lock for one in shown],
+        "sequence numbers": [one.seq for one in shown],
+        "partitions": shown if family.flows else [family.partition_of(one) for one in shown],
+        "enqueued times": [one.enqueued_at for one in shown],
+        "delivery counts": [_told_again(one) for one in shown],
+        "ends of locks": [one.locked_until for one in shown],
     }
-    counts.update({key(Count.SHOWN, field): sum(shows) for field, shows in fields.items()})
+    for field, shows in fields.items():
+        counts[key(Count.SHOWN, field)] = len(shown) - shows.count(None)
 
 
-def _asked(record: Record) -> Iterator[str]:
-    """The operation that the broker needs for this one."""
-    yield record.op
-    if record.op == "receive" and not record.deletes:
-        yield "locks"
+def _told_again(shown: Delivery) -> int | None:
+    return shown.redelivered if shown.delivery_count is None else shown.delivery_count
+
+
+def _asked(records: Sequence[Record]) -> set[str]:
+    """The operations that the broker needs for these."""
+    locks = any(record.op == "receive" and not record.deletes for record in records)
+    return {*(["locks"] if locks else ()), *(record.op for record in records)}
 
 
 def only_drained(history: History) -> bool:

@@ -19,6 +19,9 @@ from partq.model.conditions import STRIKES
 from partq.model.operations import DRAINER, ENV, SUBSCRIPTION
 from partq.model.profiles import Entity, requirements_of
 
+_Used = tuple[frozenset[str], str]
+"""What a record makes use of, and the mechanism that it is of if it is about no message."""
+
 SENT_TWICE: Final = "sent twice"
 FAULT: Final = "fault"
 """Of a message whose ID is sent again, and of one about which something is asked after a fault."""
@@ -79,6 +82,7 @@ def names(profile: str) -> tuple[str, ...]:
     return tuple(sorted(["batch", FAULT, *(name for name, rule in needs.items() if rule in rules)]))
 
 
+@cache
 def pair(one: str, other: str) -> str:
     """The pair's name."""
     return " × ".join(sorted((one, other)))
@@ -88,27 +92,36 @@ def met(history: History) -> Counter[str]:
     """Pair -> in how many messages both met, by their IDs, or in how many operations about no message: these
     meet what was done before. A drain's operations do not count."""
     marks: dict[str, set[str]] = {}
-    after: list[tuple[str, str]] = []
+    after: Counter[str] = Counter()
     before, sent, struck = set[str](), set[str](), set[str]()
     held, numbered = dict[str, str](), dict[int, str]()
+    used_by = _used_by(history)
     for record in history.records:
         if record.proc == ENV and record.op in STRIKES:
             before.add(FAULT)
             struck |= sent
         if record.proc in (ENV, DRAINER):
             continue
-        mine, used = {message.id for message in record.sent}, _used(history, record)
+        mine, (used, own) = {message.id for message in record.sent}, used_by(record)
+        again = sent & mine
         for id in _named(record, held, numbered).union(mine):
-            also = {FAULT: struck, SENT_TWICE: sent & mine}
-            marks.setdefault(id, set()).update(used, (mark for mark, ids in also.items() if id in ids))
-        about_none = () if mine else tuple(name for name in ABOUT_NO_MESSAGE if uses()[name].uses(record))
-        for own in about_none[-1:]:
-            after += ((own, other) for other in sorted(before - {own}))
+            mark = marks.setdefault(id, set())
+            mark |= used
+            if id in struck:
+                mark.add(FAULT)
+            if id in again:
+                mark.add(SENT_TWICE)
+        if own:
+            after.update(pair(own, other) for other in sorted(before - {own}))
             before.add(own)
-        before |= used | ({SENT_TWICE} if mine & sent else set())
+        before |= used
+        if again:
+            before.add(SENT_TWICE)
         sent |= mine
-    every = (two for found in marks.values() for two in combinations(sorted(found), 2))
-    return Counter(pair(*two) for two in (*every, *after))
+    for found, times in Counter(map(frozenset, marks.values())).items():
+        for two in combinations(sorted(found), 2):
+            after[pair(*two)] += times
+    return after
 
 
 def _named(record: Record, held: dict[str, str], numbered: dict[int, str]) -> set[str]:
@@ -121,11 +134,28 @@ def _named(record: Record, held: dict[str, str], numbered: dict[int, str]) -> se
     return by_lock | by_number | {shown.id for shown in record.messages}
 
 
-def _used(history: History, record: Record) -> set[str]:
+def _used_by(history: History) -> Callable[[Record], _Used]:
+    """What a record of the history uses. Where it sends nothing, that goes by its operation, its entity and
+    which arguments it has."""
+    known: dict[tuple[str, ...], _Used] = {}
+
+    def used_by(record: Record) -> _Used:
+        if record.sent:
+            return _used(history, record)
+        like = (record.op, record.entity, *record.args)
+        if like not in known:
+            known[like] = _used(history, record)
+        return known[like]
+
+    return used_by
+
+
+def _used(history: History, record: Record) -> _Used:
     entity = entity_of(history.header, record.entity)
-    return {name for name, is_used in _by_operation() if is_used(record)} | {
-        name for name, is_marked in MARKS.items() if is_marked(record, entity)
-    }
+    about_none = [name for name in ABOUT_NO_MESSAGE if not record.sent and uses()[name].uses(record)]
+    used = {name for name, is_used in _by_operation() if is_used(record)}
+    used |= {name for name, is_marked in MARKS.items() if is_marked(record, entity)}
+    return frozenset(used), about_none[-1] if about_none else ""
 
 
 @cache

@@ -342,8 +342,10 @@ def _spread(partitions: Counter[tuple[int, bool]], history: History) -> None:
     Partitions have other names in every trace, so they are known by rank: 1 is the fullest of its trace.
     """
     family, keyed = profile(history.header.profile), dict[str, bool]()
-    for record in history.records:
-        entity = entity_of(history.header, record.entity)
+    sends = [record for record in history.records if record.sent]
+    entities = {name: entity_of(history.header, name) for name in {record.entity for record in sends}}
+    for record in sends:
+        entity = entities[record.entity]
         keyed |= {one.id: family.key_of(one, entity) is not None for one in record.sent}
     places: dict[str, int] = {}
     for record in history.records:
