@@ -30,7 +30,7 @@ class Ending(StrEnum):
 def ending(history: History) -> Ending:
     """How the history ended."""
     records = history.records
-    if any(record.op == "drained" for record in records):
+    if any(record.op == "drained" for record in reversed(records)):
         return Ending.DRAINED
     if history.header.clock == "virtual" and any(record.ret is None for record in records):
         return Ending.STUCK

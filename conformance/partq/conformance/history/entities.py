@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from msgspec import structs
@@ -31,6 +32,9 @@ _SHARED: Final = _OF_TRANSACTIONS | {
     name for name, op in OPS.items() if (op.env and name != DRAINED) or op.link
 }
 """What a queue and its dead-letter queue share: faults and time, a client's connection, its transactions."""
+
+_OF_ONE: Final = frozenset(name for name, op in OPS.items() if "partition" in op.args)
+"""What concerns a partition, of one queue of a chain alone."""
 
 _SETS: Final = frozenset(name for name, op in OPS.items() if "settings" in op.args)
 """What creates, changes or deletes an entity."""
@@ -97,19 +101,18 @@ def topics_among(names: Iterable[str]) -> frozenset[str]:
 def entities_of(history: History) -> tuple[str, ...]:
     """The names of the history's entities: first those of the header, then in order of first appearance; one
     without a name where it has none."""
-    named = dict.fromkeys((*history.header.entities, *(r.entity for r in history.records if r.entity)))
+    named = dict.fromkeys((*history.header.entities, *filter(None, [r.entity for r in history.records])))
     return tuple(named) or ("",)
 
 
 class ByEntity:
-    """A history's records sorted by entity, once for all of them. ``sent``: the IDs of all messages that were
-    sent to any. ``topics``: the entities that are topics. ``beside``: entity -> its dead-letter queue, where
-    both are in the history: what moves from one to the other ties them. ``outlets``: entity -> the one whose
-    settings say that what is sent there is received here. A settlement is its lock's entity's, and what
-    strikes the one of them strikes the others. ``across``: each transaction of several entities, which share
-    its begin and its end, with these. ``beside_it``: those that a client created or
-    deleted. ``unlisted``: these, subscriptions that their topic is not said to have, and their dead-letter
-    queues: nothing is judged of them."""
+    """A history's records sorted by entity, once for all of them. ``topics``: the entities that are topics.
+    ``beside``: entity -> its dead-letter queue, where both are in the history: what moves from one to the
+    other ties them. ``outlets``: entity -> the one whose settings say that what is sent there is received
+    here. A settlement is its lock's entity's, and what strikes the one of them strikes the others.
+    ``across``: each transaction of several entities, which share its begin and its end, with these.
+    ``beside_it``: those that a client created or deleted. ``unlisted``: these, subscriptions that their topic
+    is not said to have, and their dead-letter queues: nothing is judged of them."""
 
     def __init__(self, history: History) -> None:
         self.header = history.header
@@ -126,30 +129,41 @@ class ByEntity:
         self.topics = topics_among(self.names)
         self.beside_it = frozenset(filter(None, map(other_entity, history.records)))
         self.unlisted = frozenset(filter(self._is_unlisted, self.names))
-        self.sent = frozenset(m.id for r in history.records for m in r.sent)
         listed = [name for name in self.names if name not in self.unlisted]
         ends = ((whole_of(name), name) for name in listed if is_dead_letters(name))
         self.beside = {whole: name for whole, name in ends if whole is not None and whole in self.names}
         self._places: dict[str, list[int]] = {}
         homes = _homes(history.records) if len(self.names) > 1 else {}
-        own = [next((homes[t] for t in r.lock_tokens if t in homes), r.entity) for r in history.records]
+        own = [r.entity for r in history.records]
+        if homes:
+            own = [next((homes[t] for t in r.lock_tokens if t in homes), r.entity) for r in history.records]
         own = [named.get(entity, entity) for entity in own] if spelled else own
         partners, self.across = self._partners(), self._across(own) if len(self.names) > 1 else {}
         for place, (record, entity) in enumerate(zip(history.records, own, strict=True)):
             self._places.setdefault(entity, []).append(place)
-            shares = [*partners.get(entity, ())] if record.op in _SHARED else []
-            if "partition" in OPS[record.op].args:  # of one queue of a chain alone
-                shares = [one for one in shares if is_destination(one) == is_destination(entity)]
-            if record.op in _OF_TRANSACTIONS and entity:
-                shares += self.across.get(record.args["txn"], ())
-            for other in {*shares} - {entity}:
-                self._places.setdefault(other, []).append(place)
+            if record.op in _SHARED:
+                for other in self._sharing(record, entity, partners.get(entity, ())):
+                    self._places.setdefault(other, []).append(place)
 
     @property
     def components(self) -> tuple[str, ...]:
         """The entities but for dead-letter queues that are tied to theirs, and for topics with outlets."""
         apart = {*self.beside.values(), *self.topics.intersection(self.outlets.values())}
         return tuple(name for name in self.names if name not in apart)
+
+    @cached_property
+    def sent(self) -> frozenset[str]:
+        """The IDs of all messages that were sent to any."""
+        return frozenset(message.id for record in self.records for message in record.sent)
+
+    def _sharing(self, record: Record, entity: str, partners: Iterable[str]) -> set[str]:
+        """The others that share the record. ``partners``: those of its entity."""
+        shares = {*partners}
+        if record.op in _OF_ONE:
+            shares = {one for one in shares if is_destination(one) == is_destination(entity)}
+        if record.op in _OF_TRANSACTIONS and entity:
+            shares.update(self.across.get(record.args["txn"], ()))
+        return shares - {entity}
 
     def _is_unlisted(self, name: str) -> bool:
         if name.lower() in self.beside_it:
@@ -249,7 +263,9 @@ class ByEntity:
 
 def other_entity(record: Record) -> str | None:
     """The name of the other entity, in small letters, that the record creates or deletes; None: none."""
-    settings = record.args.get("settings") if record.op in _SETS else None
+    if record.op not in _SETS:
+        return None
+    settings = record.args.get("settings")
     name = settings.get("name") if isinstance(settings, Mapping) else None
     return name.lower() if isinstance(name, str) and name.lower() != record.entity.lower() else None
 

@@ -35,9 +35,14 @@ def with_lost_connections(records: Sequence[Record]) -> tuple[Record, ...]:
         return tuple(records)
     faults = [record for record in records if record.op in _CUTS]
     told = [record for record in of_links if not record.is_env and record.op not in _LINKS]
-    served = _Served(records)
+    served = _Served(records if faults and told else ())
     by_itself = {record.i for record in told if not any(_cut(fault, record, served) for fault in faults)}
-    return tuple(one for record in records for one in _told(record, record.i in by_itself))
+    links = {record.i for record in of_links}
+    return tuple(
+        one
+        for record in records
+        for one in (_told(record, record.i in by_itself) if record.i in links else (record,))
+    )
 
 
 class _Served:

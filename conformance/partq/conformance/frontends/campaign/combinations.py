@@ -31,7 +31,7 @@ class Combination(NamedTuple):
 
 
 class _World:
-    """What is broken, and what transactions hold, while a history goes by."""
+    """What is broken, and what transactions hold, while a history goes by. ``fault``: the worst of it."""
 
     def __init__(self, history: History) -> None:
         header = history.header
@@ -40,6 +40,7 @@ class _World:
         self.down: set[Any] = set()
         self.states: dict[Any, str] = {}
         self.killed = self.restarted = self.lost = False
+        self.fault = "none"
         self.transactions: dict[str, set[str]] = {}
 
     def strike(self, record: Record) -> None:
@@ -59,8 +60,9 @@ class _World:
                 self.killed = False
             case "frontend_lost" | "connection_lost":
                 self.lost = True
+        self.fault = self._worst()
 
-    def fault(self) -> str:
+    def _worst(self) -> str:
         """What is broken now: the worst of it."""
         if self.killed:
             return "broker down"
@@ -118,19 +120,19 @@ _SHAPES: Final[Mapping[str, Callable[[_World, Record], str]]] = {
 def combined(history: History) -> tuple[Counter[Combination], Counter[Combination]]:
     """How often each combination came, and how often with the outcome ``ok``."""
     world = _World(history)
-    times: Counter[Combination] = Counter()
-    done: Counter[Combination] = Counter()
+    times, done = list[Combination](), list[Combination]()
     for record in history.records:
         if record.proc == ENV:
             world.strike(record)
             continue
         shape = _SHAPES.get(record.op)
         found = Combination(
-            _mechanism(world, record), world.fault(), "" if shape is None else shape(world, record)
+            _mechanism(world, record), world.fault, "" if shape is None else shape(world, record)
         )
-        times[found] += 1
-        done[found] += record.ok
-    return times, done
+        times.append(found)
+        if record.ok:
+            done.append(found)
+    return Counter(times), Counter(done)
 
 
 def _mechanism(world: _World, record: Record) -> str:

@@ -127,11 +127,15 @@ def met(history: History) -> Counter[str]:
 def _named(record: Record, held: dict[str, str], numbered: dict[int, str]) -> set[str]:
     """The messages that the record shows, or names by a lock or a number. ``held``, ``numbered``: which
     message each of these is of, to which is added what it shows."""
-    held.update((shown.lock, shown.id) for shown in record.messages if shown.lock is not None)
-    numbered.update((shown.seq, shown.id) for shown in record.messages if shown.seq is not None)
-    by_lock = {held[token] for token in record.lock_tokens if token in held}
-    by_number = {numbered[seq] for seq in numbers_named(record) if seq in numbered}
-    return by_lock | by_number | {shown.id for shown in record.messages}
+    found = {shown.id for shown in record.messages}
+    for shown in record.messages:
+        if shown.lock is not None:
+            held[shown.lock] = shown.id
+        if shown.seq is not None:
+            numbered[shown.seq] = shown.id
+    found.update(held[token] for token in record.lock_tokens if token in held)
+    found.update(numbered[seq] for seq in numbers_named(record) if seq in numbered)
+    return found
 
 
 def _used_by(history: History) -> Callable[[Record], _Used]:
