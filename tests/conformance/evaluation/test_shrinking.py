@@ -8,11 +8,13 @@ from canned_broker import Canned, Split
 from partq.conformance.adapters.mutants import open_mutant
 from partq.conformance.evaluation import shrinking
 from partq.conformance.evaluation.decision import NONE, Decider
-from partq.conformance.evaluation.shrinking import exercises, shown, smallest
+from partq.conformance.evaluation.endings import unreceivable
+from partq.conformance.evaluation.shrinking import exercises, shown, shows_again, smallest
 from partq.conformance.execution.runner import run
 from partq.conformance.screens.assess import inspect
 from partq.conformance.screens.attribution import MISDELIVERY
 from partq.conformance.verdict import Finding
+from partq.conformance.workload.cases.table import ALL_CASES
 from partq.conformance.workload.generator import generate, trace_seed
 from partq.conformance.workload.program import Program, Step
 from partq.model.messages import Message
@@ -22,6 +24,8 @@ PROGRAM = Program(
     tuple(Step("c1", "send", {"messages": (Message(f"m{n}", "x" * 100),)}) for n in range(3)),
     sequential=True,
 )
+
+BACK = ALL_CASES["back-before-the-delay-ends"]
 
 
 def of(requirement: str, key: str) -> Finding:
@@ -71,6 +75,15 @@ def test_what_screens_leave_between_rules_is_shrunk_by_them(monkeypatch: pytest.
     small = smallest(broker, program, finding)
     assert len(small.steps) <= 8 < len(program.steps)
     assert finding.candidates in inspect(run(broker, small)).candidates.values()
+
+
+def test_a_drain_that_never_ends_is_shrunk_by_that() -> None:
+    """Where the judge gave up when it was found, that is all that was found."""
+    broker, program = open_mutant("second-orphans-forgotten"), BACK.build("solace")
+    finding = unreceivable(run(broker, program))
+    assert finding is not None and finding.key == "REB-11/never drained"
+    assert shows_again(run(broker, program), finding)
+    assert len(smallest(broker, program, finding).steps) <= 6 < len(program.steps)
 
 
 def test_what_no_screen_suspects_is_shrunk_by_the_judge() -> None:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from partq.conformance.adapters import Broker, open_broker
 from partq.conformance.evaluation.decision import SUITE, Decider, Exactness
+from partq.conformance.evaluation.endings import unreceivable
 from partq.conformance.execution.runner import run
 from partq.conformance.history import History
 from partq.conformance.oracle.judge import Judged, judge
@@ -122,10 +123,13 @@ def _ways(history: History, finding: Finding) -> Iterator[tuple[_Question, ...]]
 
 
 def _suspected(finding: Finding, key: str | None, history: History) -> bool:
-    seen = inspect(history)
+    """Whether a screen finds it in the history, or the drain's end."""
+    seen, left = inspect(history), unreceivable(history)
     if finding.candidates in seen.candidates.values():
         return True
-    return any(key is None or one.key == key for one in seen.findings.get(finding.requirement, ()))
+    alike = [one for one in (left,) if one is not None and one.requirement == finding.requirement]
+    alike += seen.findings.get(finding.requirement, ())
+    return any(key is None or one.key == key for one in alike)
 
 
 @dataclass(slots=True)
