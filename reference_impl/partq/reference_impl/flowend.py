@@ -55,7 +55,7 @@ class FlowEnd(FrontEnd):
         yield HOP
         for content in self.in_any_order(send.contents):
             key = self.key_in(send, content)
-            one = send._replace(contents=(content,), key=key)
+            one = Send((content,), key, send.txn, send.timeout, send.since)
             self.put(one, self.next_partition() if key is None else self.home(key, one))
         yield HOP
 

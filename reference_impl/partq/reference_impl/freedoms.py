@@ -288,7 +288,11 @@ class Freedoms:
         used = _used(self)
         draws = {name: random() for name in used if name not in LATER}
         seed = sum(draws.values()) if draws or not used else random()
-        draws |= {name: Random(f"{name} {seed}").random() for name in used if name in LATER}
+        own = Random()
+        for name in used:
+            if name in LATER:
+                own.seed(f"{name} {seed}")
+                draws[name] = own.random()
         without = {name: 0.0 for name, draw in draws.items() if draw >= share}
         return replace(self, **without) if without else self
 

@@ -198,7 +198,9 @@ class FrontEnd(Managing, Ruling):
         broker, waiting, random = self.broker, self.running(), self.clock.random
         if not waiting:
             raise Refused("unavailable", "no partition is up")
-        peek = peek._replace(limit=broker.fewer(peek.limit, broker.free.peek_short))
+        peek = Peek(
+            peek.connection, broker.fewer(peek.limit, broker.free.peek_short), peek.number, peek.shown
+        )
         yield HOP
         while waiting and len(peek.shown) < peek.limit:
             pick = int(random() * len(waiting)) if len(waiting) > 1 else 0

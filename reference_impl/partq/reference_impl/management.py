@@ -146,7 +146,7 @@ class Managing(InSessions, Founding, Bounded):
 
     def size(self, contents: Sequence[Content], headers: bool) -> int:
         """The bytes of all messages of a request."""
-        return sum(self.size_of(content, headers) for content in contents)
+        return sum([self.size_of(content, headers) for content in contents])
 
     def size_of(self, content: Content, headers: bool) -> int:
         """The bytes of a message: of its body, and of its headers and properties if these count."""

@@ -68,7 +68,9 @@ class Sending:
         if not partition.up:
             self.burn(partition, send.contents)
             partition = yield from self.reroute(send) if send.key is None else self.give_up(send)
-        send = send._replace(contents=self.in_any_order(send.contents))
+        contents = self.in_any_order(send.contents)
+        if contents is not send.contents:
+            send = send._replace(contents=contents)
         keyless_batch = send.key is None and len(send.contents) > 1
         if keyless_batch and taken(self.broker.free.split_batch, self.clock.random):
             self.scatter(send)

@@ -9,7 +9,8 @@ import asyncio
 import threading
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
@@ -53,6 +54,8 @@ CAMPAIGN: Final = Freedoms.campaign()
 
 SHARE: Final = 0.25
 """Of how many of the freedoms given to it a broker makes use."""
+
+_SETTINGS: Final = tuple(one.name for one in fields(Entity))
 
 MOST_LATE: Final = SECOND
 """ns by which timers and news are late at most, where they are."""
@@ -128,6 +131,7 @@ _TIMED: Final = dict.fromkeys(("renew_lock", "frontend_lost"), "locks_expire")
 """The same of this broker: it has no use for them where locks last."""
 
 
+@cache
 def lacks_of(family: Profile) -> frozenset[str]:
     """What a queue of that family does not have."""
     lacks = {op for op, switch in (SWITCHED | _TIMED).items() if not getattr(family, switch)}
@@ -149,6 +153,12 @@ def domains_of(family: Profile) -> Domains | None:
     return Domains(by, "ORD-1" in rules, "ORD-2" in rules, "ORD-3" in rules)
 
 
+@cache
+def _unbound(profile: str) -> frozenset[str]:
+    """The rules that do not bind that profile."""
+    return frozenset(catalogue()) - requirements_of(profile)
+
+
 def config_of(
     family: Profile,
     entity: Entity,
@@ -161,7 +171,7 @@ def config_of(
     free = freedoms.sample(random, SHARE)
     late = family.flows and (free.late_timers or free.late_handoffs or free.late_events)
     return Config(
-        **{name: value for name, value in asdict(entity).items() if value is not None},
+        **{name: value for name in _SETTINGS if (value := getattr(entity, name)) is not None},
         partitioned=family.partitioned,
         flows=family.flows,
         counter_bits=family.counter_bits,
@@ -173,7 +183,7 @@ def config_of(
         domains=domains_of(family),
         caches=family.caching_front_ends,
         connection_ends_locks=family.connection_ends_locks,
-        without=frozenset(catalogue()) - requirements_of(family.name),
+        without=_unbound(family.name),
         freedoms=free,
         view=Delivery,
         tell=lambda partition, flow, state: on_event(

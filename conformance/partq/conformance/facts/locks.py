@@ -43,6 +43,7 @@ class Locks:
         self._upsets: dict[int | None, Intervals] = {}
         self._clients: dict[str, Intervals] | None = None
         self._handoffs: dict[str | None, Intervals] | None = None
+        self._ends: dict[int, int] = {}
         unseen = facts.settled.keys() - facts.locks.keys()
         stray = (s.call for lock in unseen for s in facts.settled[lock] if not s.refused)
         self._stray = sorted(stray)
@@ -78,7 +79,7 @@ class Locks:
             seen.began = called
             end = called + duration if until is None else until
         if not self._expire:
-            end = min(self._left(seen.record), self._moved(seen.record))
+            end = self._given_back(seen.record)
         else:
             if lock in self._renewals:
                 end, last = self._renewed(lock, end, last)
@@ -166,6 +167,13 @@ class Locks:
                 return FOREVER
             settlement = end
         return settlement.end
+
+    def _given_back(self, record: Record) -> int:
+        """When the locks that the record gave may first have ended, where none does by time."""
+        end = self._ends.get(record.i)
+        if end is None:
+            end = self._ends[record.i] = min(self._left(record), self._moved(record))
+        return end
 
     def _left(self, record: Record) -> int:
         """When the client that got the lock may first have left, or lost its connection."""

@@ -61,7 +61,7 @@ POLLED: Final = "when an assignment changed is known only to an interval, which 
 def left_open(facts: Facts, report: Report) -> Report:
     """The report without the findings that something explains which the screens do not follow. What is
     certainly one of several rules may as well be none of them then."""
-    if any(event.end - event.call > GRACE for event in facts.assignment_events):
+    if facts.derive(_is_polled):
         several = chain.from_iterable(report.candidates.values())
         if said := {*report.found, *report.exercised, *several}.intersection(BY_ASSIGNMENTS):
             touched = (all for all in report.candidates.values() if not said.isdisjoint(all))
@@ -86,6 +86,11 @@ def left_open(facts: Facts, report: Report) -> Report:
         seeming = {one.requirement: one for one in report.findings if one.requirement in causes}
         report = _without(report, causes.keys(), {id: _seems(one, causes[id]) for id, one in seeming.items()})
     return report
+
+
+def _is_polled(facts: Facts) -> bool:
+    """Whether assignments are known by looks alone."""
+    return any(event.end - event.call > GRACE for event in facts.assignment_events)
 
 
 def _is_not_followed(facts: Facts) -> bool:

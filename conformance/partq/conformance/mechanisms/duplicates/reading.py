@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from msgspec import structs
@@ -204,7 +204,8 @@ def _keyed_by_id(facts: Facts) -> int:
 
 def _assigned(facts: Facts) -> int:
     """Each time that a message which was sent without an ID is shown with one, or without."""
-    nameless = {id for id, sends in facts.by_id.items() if any(one.message.without_id for one in sends)}
+    every_send = chain.from_iterable(facts.by_id.values())
+    nameless = {one.message.id for one in every_send if one.message.without_id}
     every = (
         seen for table in (facts.received, facts.peeked) for id in nameless for seen in table.get(id, ())
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final
 
 from partq.conformance.facts.index import FOREVER, Facts
@@ -28,9 +29,8 @@ USE: Final = Use(
 
 def _scheduled(facts: Facts) -> set[str]:
     """The messages that were scheduled."""
-    return {
-        id for id, sends in facts.by_id.items() if any(one.message.scheduled_at is not None for one in sends)
-    }
+    every = chain.from_iterable(facts.by_id.values())
+    return {one.message.id for one in every if one.message.scheduled_at is not None}
 
 
 _where_any: Final = where(lambda facts: facts.derive(_scheduled))

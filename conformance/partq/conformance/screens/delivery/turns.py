@@ -203,7 +203,7 @@ def _check_partitions(facts: Facts, report: Report, unseen: int) -> None:
         until = min(unseen, facts.dead[0].start if facts.dead else FOREVER)
         left = [back for first in group if unbound for back in _left(first, unbound, until)]
         in_place = [
-            first._replace(seen=seen)
+            First(first.life, seen, first.sent, first.accepted)
             for first in (group if left else ())
             if not _moved(first.life.deliveries)
             for seen in first.life.deliveries
