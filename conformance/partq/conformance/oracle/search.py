@@ -69,6 +69,9 @@ TOLD: Final = 64
 TIMED: Final = 32
 """After so many looks at the nodes the clock is asked, too: that costs as much as a node, or more."""
 
+FREE: Final = 64
+"""So many states after a move of the broker cost nothing: most of them no event to come agrees with."""
+
 _Key = tuple[int, State, bool, Receivings]
 
 
@@ -145,6 +148,7 @@ class Search:
         self.looks = 0
         self.late = False
         self.jumps = 0
+        self.cut = False
         self.tried: set[tuple[int, Hashable]] = set()
         self.longest: list[int | None] = []
         self.furthest: _Node | None = None
@@ -152,13 +156,6 @@ class Search:
 
     def run(self, start: State) -> Found:
         """Search from the empty entity."""
-        try:
-            return self._run(start)
-        except TooManyWays:
-            self.furthest = None  # nor are the answers asked for that it would allow
-            return self._found(Outcome.GAVE_UP, self.longest)
-
-    def _run(self, start: State) -> Found:
         node = self._advanced(_Node(0, start, False, 0, 0))
         self.furthest = node
         if node.done & self.needed == self.needed:
@@ -190,7 +187,7 @@ class Search:
                 levels.append(Level(node, self._choices(node)))
             if self._over():
                 return self._found(Outcome.GAVE_UP, self.longest)
-        whole = not self.hasty and not self.jumps
+        whole = not self.hasty and not self.jumps and not self.cut
         return self._found(Outcome.REJECTED if whole else Outcome.GAVE_UP, self.longest)
 
     def _is_exhausted(self, node: _Node) -> bool:
@@ -263,7 +260,7 @@ class Search:
         if not node.busy and node.state.down:
             for n in candidates:
                 if self.effects[n].doubt & BUSY and self.effects[n].action.txn is None:
-                    yield from self._taken_for_busy(node, n, horizon)
+                    yield from self._explained_by(node, n, self.effects[n], horizon, busy=True)
         for n in optional:
             effect = self.effects[n]
             if may_fail(effect):  # it failed, and may have used up numbers
@@ -323,8 +320,17 @@ class Search:
             return
         tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0
         for way in self._ways(effect, n):
-            for after in explanations(node.state, way, horizon, tried=tried, goes_on=self._goes_on):
-                yield from self._foretold(n, self._after(node, n, after))
+            yield from self._explained_by(node, n, way, horizon, tried)
+
+    def _explained_by(
+        self, node: _Node, n: int, way: Effect, horizon: int, tried: int = 0, busy: bool = False
+    ) -> Iterator[Choice]:
+        """The choices by that way; the search is cut short where the model does not try them all."""
+        try:
+            for after in explanations(node.state, way, horizon, busy, tried, goes_on=self._goes_on):
+                yield from self._foretold(n, self._after(node, n, after)._replace(busy=busy or node.busy))
+        except TooManyWays:
+            self.cut = True
 
     def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
         """The next messages that the unseen receive may take."""
@@ -369,13 +375,10 @@ class Search:
             latest = horizon + node.state.cfg.telling
             flows, done = node.state.flows, node.done
             targets = partial(self.foretold.targets, flows, done, self.hasty, latest, even)
-        for after in left_to_itself(node.state, horizon, targets, late):
+        for number, after in enumerate(left_to_itself(node.state, horizon, targets, late)):
+            if number >= FREE and not self._goes_on():
+                return
             yield from self._foretold(None, node._replace(state=after))
-
-    def _taken_for_busy(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
-        effect = self.effects[n]
-        for after in explanations(node.state, effect, horizon, busy=True, goes_on=self._goes_on):
-            yield n, self._after(node, n, after)._replace(busy=True)
 
     def _after(self, node: _Node, n: int, state: State) -> _Node:
         return self._advanced(
@@ -389,7 +392,8 @@ class Search:
         horizon = self._horizon(self.furthest)
         waiting = (self.effects[n] for n in self.by_call if not self.furthest.done >> n & 1)
         stuck = tuple(e for e in waiting if e.call <= horizon and not e.doubt & MAYBE)
-        allowed = allowed_answers(self.furthest.state, stuck[0], horizon) if stuck else ()
+        known = bool(stuck) and not self.cut  # else an answer may take too many ways, too
+        allowed = allowed_answers(self.furthest.state, stuck[0], horizon) if known else ()
         state, held = self.furthest.state, self.guidance.held
         about = tuple(concerned(state, effect, horizon, held) for effect in stuck)
         return Found(outcome, records, stuck, allowed, self.visited, about)

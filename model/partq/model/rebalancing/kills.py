@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, combinations
+from math import comb
 from typing import Final
 
 from ..actions import Action, Observed
 from ..configuration import FOREVER
+from ..errors import TooManyWays
 from ..state import Deadline, Flows, State
 from .handoffs import FLOWLESS, given_back
 from .norm import all_left
 
-_SOME: Final = 3
+_SOME: Final = 6
 """Of so many flows of which nothing is known any may be gone."""
+
+_ORDERS: Final = 40
+"""In so many ways standbys that are gone with all other flows may take over first."""
 
 _BACK: Final = FOREVER - 1
 """When a change is told at the latest that is told once a killed broker is back."""
@@ -25,28 +30,38 @@ _BACK: Final = FOREVER - 1
 def killed(state: State, action: Action, seen: Observed | None) -> Iterator[State]:
     """What a kill of the broker may do to the flows: they are there again when it is, or any of them, or all,
     are gone; what is known of them first. Of those that are kept the locks may be lost, so that a handoff has
-    nothing to wait for any more (REB-14). Without an observation none is gone, or all are."""
+    nothing to wait for any more (REB-14). Without an observation none is gone, or all are.
+
+    Raises `TooManyWays` where a history is explained, after those ways that are tried."""
     flows = state.flows
     if flows is None:
         yield state
         return
     due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
     kept = state._replace(flows=flows._replace(handoff=due))
-    names = tuple(name for name, _ in flows.active + flows.standby)
-    for ended in _ways(names, dict(action.fates)):
+    names, fates = tuple(name for name, _ in flows.active + flows.standby), dict(action.fates)
+    few = comb(len(names), len(flows.standby)) <= _ORDERS
+    for ended in _ways(names, fates):
         if not ended:
             yield _told_later(kept)
         elif len(ended) == len(names):
             yield _all_ended(state, flows, names)
-        if ended and seen is not None and (len(ended) < len(names) or _stands_by(flows)):
+        if ended and seen is not None and (len(ended) < len(names) or (flows.standby and few)):
             yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack))
     if not names and any(flows.owner):
         yield _all_ended(state, flows, names)
+    lives = any(fates.get(name) for name in names)
+    if seen is not None and (_are_many(_unheard(names, fates)) or not (few or lives)):
+        raise TooManyWays
 
 
-def _stands_by(flows: Flows) -> bool:
-    """Whether a standby may be told to take over before it is gone, too; of many flows that is not tried."""
-    return bool(flows.standby) and len(flows.active) + len(flows.standby) <= _SOME
+def _unheard(names: Collection[str], fates: Mapping[str, bool | None]) -> list[str]:
+    """The flows of which it is not known whether they are there."""
+    return [name for name in names if fates.get(name) is None]
+
+
+def _are_many(unheard: Collection[str]) -> bool:
+    return len(unheard) > _SOME
 
 
 def _ways(names: tuple[str, ...], fates: Mapping[str, bool | None]) -> list[tuple[str, ...]]:
@@ -55,8 +70,8 @@ def _ways(names: tuple[str, ...], fates: Mapping[str, bool | None]) -> list[tupl
     known."""
     known = [fates[name] for name in names if name in fates]
     gone = [name for name in names if fates.get(name) is False]
-    unheard = [name for name in names if fates.get(name) is None]
-    sizes = range(len(unheard) + 1) if len(unheard) <= _SOME else (0, len(unheard))
+    unheard = _unheard(names, fates)
+    sizes = (0, len(unheard)) if _are_many(unheard) else range(len(unheard) + 1)
     more = chain.from_iterable(combinations(unheard, size) for size in sizes)
     some = [(*gone, *others) for others in more]
     whole: list[tuple[str, ...]] = [(), names] if True in known or None in known else [names, ()]
