@@ -46,6 +46,10 @@ _LOOKS: Final = frozenset(
 )
 """What asks for messages, or how many there are."""
 
+ELSEWHERE: Final = "shown elsewhere"
+"""The argument of a send to a topic, as one subscription is read with it: its messages that others show, by
+ID, each with when the first of them showed it and the IDs that were shown for it."""
+
 _TRANSFER: Final = "/$transfer/"
 _PART: Final = re.compile(
     r"(?P<whole>.+?)/(?:(?P<outlet>(?P<subscription>Subscriptions/[^/]+)|ForwardTo/[^/]+)"
@@ -222,11 +226,24 @@ class ByEntity:
         beside = {
             n for other, one in self.outlets.items() if one == whole for n in self._places.get(other, ())
         }
+        shown = self._shown(beside - mine) if whole in self.topics else {}
         for record, place in ((self.records[n], n) for n in sorted(mine | beside)):
+            if sighted := {one.id: shown[one.id] for one in record.sent if one.id in shown}:
+                record = structs.replace(record, args={**record.args, ELSEWHERE: sighted})
             if place not in mine and record.error == CONNECTION_LOST:
                 yield structs.replace(record, op=LINK_LOST, args={}, outcome=Outcome.UNKNOWN, messages=())
             elif place in mine and (place in own or record.op != DRAINED):
                 yield record
+
+    def _shown(self, places: Iterable[int]) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """The messages that these records show: by when, and with which IDs."""
+        found: dict[str, tuple[int, tuple[str, ...]]] = {}
+        for record in self._at(places):
+            for one in record.messages if OPS[record.op].answers else ():
+                end, ids = found.get(one.id, (record.end, ()))
+                ids = ids if one.message_id is None else (*ids, one.message_id)
+                found[one.id] = min(end, record.end), ids
+        return found
 
     def _on_the_way(self, name: str) -> Iterator[int]:
         """What concerns a queue to which others forward: all that is asked of the subscription that forwards,

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from partq.conformance.facts.index import Facts, Sent
 from partq.conformance.history import Header, Record
-from partq.conformance.history.entities import is_dead_letters
+from partq.conformance.history.entities import ELSEWHERE, is_dead_letters
 from partq.conformance.oracle.identity import Ambiguous, numbers_named
 from partq.conformance.oracle.uses import Use
 from partq.conformance.screens.protocol import Exercise, where
@@ -132,12 +132,15 @@ def _wrong_id(cfg: Config, records: tuple[Record, ...]) -> tuple[str, int, str] 
     """The first message that was sent without an ID and is shown with none, with another one than before, or
     with that of another one of its key."""
     sent = {message_id(m.id): (r, m) for r in records for m in r.sent if m.without_id}
+    sighted = {id: one for r in records for id, one in r.args.get(ELSEWHERE, {}).items()}
     borne, owners = dict[str, str](), dict[tuple[str, str | None], tuple[str, int]]()
     for record, one in ((r, one) for r in records for one in r.messages):
         name, shown = message_id(one.id), one.message_id
         if shown is None or name not in sent:
             continue
-        before, key = borne.setdefault(name, shown), effective_key(sent[name][1], cfg.profile.key_rule)
+        end, ids = sighted.get(name, (record.end, ()))
+        before = borne.setdefault(name, ids[0] if ids and end < record.end else shown)
+        key = effective_key(sent[name][1], cfg.profile.key_rule)
         other, seen = owners.setdefault((shown, key), (name, record.end))
         both = (sent[name][0], record.end), (sent[other][0], seen)
         time = max(_stored(*one) for one in both) - min(send.call for send, _ in both)

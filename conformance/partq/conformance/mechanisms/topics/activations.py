@@ -1,7 +1,8 @@
 """What is scheduled in a topic, as a subscription is read with it: the message waits in the topic, which no
 client can look at, and is copied once its time has come, by the rules of that time.
 
-How long that takes no source bounds: so a copy that never comes is held against nobody. Of what a
+How long that takes no source bounds: so a copy that never comes is held against nobody, unless another
+subscription shows one, and this one is found empty after that. Of what a
 cancel names that was not refused none need come, and none may if it was in time for certain. What a scheduled
 message used up of its topic's numbers a subscription may leave out.
 """
@@ -16,12 +17,13 @@ from msgspec import structs
 
 from partq.conformance.facts.index import FOREVER
 from partq.conformance.history import Record
+from partq.conformance.history.entities import ELSEWHERE, is_dead_letters
 from partq.conformance.mechanisms.topics.outages import GETS, in_vain
-from partq.conformance.oracle.roles import BATCHES, CANCELS, SCHEDULES
+from partq.conformance.oracle.roles import BATCHES, CANCELS, DOWN, SCHEDULES
 from partq.conformance.oracle.uses import Records
 from partq.model.configuration import Config
 from partq.model.messages import Message, as_active, message_id
-from partq.model.operations import Outcome
+from partq.model.operations import DRAINED, Outcome
 from partq.model.topics.norm import is_in_time
 
 DUE: Final = "copied from"
@@ -39,7 +41,9 @@ def with_activations(records: Records, skew: int) -> Records:
     if not any(scheduled_by(record) for record in records):
         return tuple(record for record in records if record.op != CANCELS)
     cancelled = _cancelled(records)
-    found = (one for record in records for one in _read(record, cancelled, skew))
+    calm = not any(record.op == DOWN for record in records)
+    emptied = [r.call for r in records if calm and r.op == DRAINED and not is_dead_letters(r.entity)]
+    found = (one for record in records for one in _read(record, cancelled, skew, emptied))
     return tuple(sorted(found, key=lambda record: record.call))
 
 
@@ -60,7 +64,9 @@ def _cancelled(records: Sequence[Record]) -> Mapping[str, int]:
     return found | {names[record.args["seq"]]: record.end for record in done}
 
 
-def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[Record]:
+def _read(
+    record: Record, cancelled: Mapping[str, int], skew: int, emptied: Sequence[int]
+) -> Iterator[Record]:
     later = scheduled_by(record)
     if not later:
         if record.op == GETS:
@@ -81,6 +87,8 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
     for one in later:
         maybe = record.unknown or one.id in cancelled
         due = one.scheduled_at or 0
+        sighted, _ = record.args.get(ELSEWHERE, {}).get(one.id, (FOREVER, ()))
+        by = None if maybe else next((time - 1 for time in emptied if time > sighted), None)
         yield structs.replace(
             record,
             op="send",
@@ -90,7 +98,7 @@ def _read(record: Record, cancelled: Mapping[str, int], skew: int) -> Iterator[R
                 _GONE: cancelled.get(one.id, FOREVER) < due - skew,
             },
             call=max(record.call, due - skew),
-            ret=None,
+            ret=by,
             outcome=Outcome.UNKNOWN if maybe else Outcome.OK,
             messages=(),
         )
