@@ -135,6 +135,11 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
     """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
+        if state.dead or client(state, action.proc).shaky:
+            return amid_fault(state, action, seen)
+        return chain(mechanism(state, action, seen), requests.turned_away(state, action, seen))
+
+    def amid_fault(state: State, action: Action, seen: Observed | None) -> Steps:
         anywhere = action.only in (None, NOWHERE)
         if state.dead:
             if anywhere:
@@ -144,11 +149,9 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
             if requests.reaches_the_dead(state, action):
                 yield from mechanism(state, action, seen)
             return
-        known = client(state, action.proc)
-        if known.shaky:
-            if anywhere:
-                yield failure(GONE), routing.failed(state, action.messages)
-            state = with_client(state, known._replace(shaky=False))
+        if anywhere:
+            yield failure(GONE), routing.failed(state, action.messages)
+        state = with_client(state, client(state, action.proc)._replace(shaky=False))
         yield from mechanism(state, action, seen)
         yield from requests.turned_away(state, action, seen)
 

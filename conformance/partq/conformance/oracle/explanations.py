@@ -6,18 +6,18 @@ what is down already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect
 from partq.conformance.oracle.rebalances import Target
 from partq.conformance.oracle.roles import DELIVERS, LOOKS
-from partq.model.actions import Action, Answer, Observed
+from partq.model.actions import Action, Answer, Observed, passing
 from partq.model.configuration import position
 from partq.model.machine import due_moves, explain, steps
 from partq.model.messages import Delivery, message_id
-from partq.model.operations import CLOCK, OPS, UNDOES, Outcome
+from partq.model.operations import OPS, UNDOES, Outcome
 from partq.model.peeking.observed import unseen
 from partq.model.profiles import OrderDomain
 from partq.model.routing.norm import failed
@@ -107,13 +107,11 @@ def failed_send(state: State, action: Action) -> State:
     return failed(state, action.messages)
 
 
-def at(state: State, instant: int) -> Iterator[State]:
+def at(state: State, instant: int) -> Iterable[State]:
     """The state with its clock moved to that instant; nothing if a timer is due before."""
     if instant == state.now:
-        yield state
-        return
-    for _, after in steps(state, Action(CLOCK, by=instant - state.now)):
-        yield after
+        return (state,)
+    return (after for _, after in steps(state, passing(instant - state.now)))
 
 
 def events(state: State, effect: Effect) -> Iterator[State]:

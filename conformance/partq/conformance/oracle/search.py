@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
+from itertools import chain, repeat
 from time import thread_time
 from typing import Final, NamedTuple
+
+from msgspec import Struct, structs
 
 from partq.conformance.oracle.backjumping import Level, concerned, conflict_of, jump_back
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, may_fail, named_by, tried_meanwhile
@@ -72,10 +75,10 @@ TIMED: Final = 32
 FREE: Final = 64
 """So many states after a move of the broker cost nothing: most of them no event to come agrees with."""
 
-_Key = tuple[int, State, bool, Receivings]
+_Key = tuple[State, bool, Receivings]
 
 
-class _Node(NamedTuple):
+class _Node(Struct, frozen=True, eq=False, gc=False):
     """A state and the effects placed so far. ``done``: these effects, as bits. ``busy``: whether a refusal
     was taken for a passing one. ``first``, ``due``: indexes into the orders of calls and of returns;
     everything before them is done. ``receivings``: the progress of unseen receives."""
@@ -89,8 +92,8 @@ class _Node(NamedTuple):
 
     @property
     def key(self) -> _Key:
-        """What nodes with the same continuations have in common."""
-        return self.done, self.state, self.busy, self.receivings
+        """What nodes with the same continuations have in common, besides what is done."""
+        return self.state, self.busy, self.receivings
 
 
 class _Progress(NamedTuple):
@@ -139,10 +142,12 @@ class Search:
         self.optional = [n for n in optional if n not in guidance.likely and n not in self.unseen]
         self.by_call = sorted(required, key=lambda n: effects[n].call)
         self.by_return = sorted(required, key=lambda n: effects[n].ret)
+        self.horizons = [*(effects[n].ret for n in self.by_return), FOREVER]
+        self.ways: dict[int, tuple[Effect, ...]] = {}
         self.needed = sum(1 << n for n in required)
         self.certain = sum(1 << n for n in required if guidance.roles[n] == REQUIRED)
         self.about: dict[int, frozenset[str]] = {}
-        self.exhausted: set[_Key] = set()
+        self.exhausted: dict[int, set[_Key]] = {}
         self.foretold = Foretold(effects, guidance.events, guidance.unordered, guidance.handoff)
         self.visited = 0
         self.looks = 0
@@ -156,7 +161,7 @@ class Search:
 
     def run(self, start: State) -> Found:
         """Search from the empty entity."""
-        node = self._advanced(_Node(0, start, False, 0, 0))
+        node = self._advanced(0, start, _Node(0, start, False, 0, 0))
         self.furthest = node
         if node.done & self.needed == self.needed:
             return self._found(Outcome.ACCEPTED, [])
@@ -171,7 +176,7 @@ class Search:
                 if self._over():
                     return self._found(Outcome.GAVE_UP, self.longest)
                 spent = levels.pop().node
-                self.exhausted.add(spent.key)
+                self.exhausted.setdefault(spent.done, set()).add(spent.key)
                 if placed:
                     placed.pop()
                 continue
@@ -191,7 +196,8 @@ class Search:
         return self._found(Outcome.REJECTED if whole else Outcome.GAVE_UP, self.longest)
 
     def _is_exhausted(self, node: _Node) -> bool:
-        return bool(self.exhausted) and node.key in self.exhausted
+        alike = self.exhausted.get(node.done)
+        return alike is not None and node.key in alike
 
     def _reached(self, node: _Node, placed: list[int | None]) -> None:
         if (explained := self._explained(node)) > self.progress.explained:
@@ -208,7 +214,7 @@ class Search:
         n = self.by_return[node.due]
         while earlier := self.guidance.before[n] & ~node.done:
             n = earlier.bit_length() - 1
-        effect, horizon = self.effects[n], self._horizon(node)
+        effect, horizon = self.effects[n], self.horizons[node.due]
         conflict = conflict_of(node.state, effect, horizon, self.guidance.held)
         choice = jump_back(levels, placed, conflict, self._is_exhausted, self.tried, self._over)
         if choice is not None:
@@ -231,25 +237,24 @@ class Search:
         self.visited += 1
         return not self._over()
 
-    def _advanced(self, node: _Node) -> _Node:
-        """The node with its indexes moved past the effects that are done."""
-        done, first, due = node.done, node.first, node.due
-        while first < len(self.by_call) and done >> self.by_call[first] & 1:
+    def _advanced(self, done: int, state: State, node: _Node) -> _Node:
+        """The node after that one, with its indexes moved past the effects that are done."""
+        first, due, by_call, by_return = node.first, node.due, self.by_call, self.by_return
+        while first < len(by_call) and done >> by_call[first] & 1:
             first += 1
-        while due < len(self.by_return) and done >> self.by_return[due] & 1:
+        while due < len(by_return) and done >> by_return[due] & 1:
             due += 1
-        return _Node(done, node.state, node.busy, first, due, node.receivings)
-
-    def _horizon(self, node: _Node) -> int:
-        """The instant by which the next effect has to take place: the earliest pending return."""
-        return self.effects[self.by_return[node.due]].ret if node.due < len(self.by_return) else FOREVER
+        return _Node(done, state, node.busy, first, due, node.receivings)
 
     def _choices(self, node: _Node) -> Iterator[Choice]:
         """Every continuation, the most likely first."""
-        horizon = self._horizon(node)
+        horizon = self.horizons[node.due]
         candidates = self._candidates(node, horizon)
-        for n in candidates:
-            yield from self._placed(node, n, horizon)
+        likely = map(self._placed, repeat(node), candidates, repeat(horizon))
+        return chain(chain.from_iterable(likely), self._further(node, candidates, horizon))
+
+    def _further(self, node: _Node, candidates: Sequence[int], horizon: int) -> Iterator[Choice]:
+        """The continuations that are tried when nothing of the candidates fits."""
         optional = self._left_out(node, candidates, horizon)
         for n in optional:
             yield from self._placed(node, n, horizon)
@@ -260,7 +265,7 @@ class Search:
         if not node.busy and node.state.down:
             for n in candidates:
                 if self.effects[n].doubt & BUSY and self.effects[n].action.txn is None:
-                    yield from self._explained_by(node, n, self.effects[n], horizon, busy=True)
+                    yield from self._explained_by(node, n, (self.effects[n],), horizon, busy=True)
         for n in optional:
             effect = self.effects[n]
             if may_fail(effect):  # it failed, and may have used up numbers
@@ -297,8 +302,9 @@ class Search:
                 break
             if not done >> n & 1 and before[n] & done == before[n]:
                 found.append(n)
-        begun = {receiving.effect for receiving in node.receivings}
-        for n in self.guidance.likely:
+        likely = self.guidance.likely
+        begun = {receiving.effect for receiving in node.receivings} if likely else ()
+        for n in likely:
             if (
                 n not in begun
                 and self.effects[n].call <= horizon
@@ -319,53 +325,57 @@ class Search:
             yield from self._told(node, n, effect, horizon)
             return
         tried = tried_meanwhile(self.effects, effect, node.done, horizon) if effect.waiting else 0
-        for way in self._ways(effect, n):
-            yield from self._explained_by(node, n, way, horizon, tried)
+        yield from self._explained_by(node, n, self.ways.get(n) or self._ways(effect, n), horizon, tried)
 
     def _explained_by(
-        self, node: _Node, n: int, way: Effect, horizon: int, tried: int = 0, busy: bool = False
+        self, node: _Node, n: int, ways: Sequence[Effect], horizon: int, tried: int = 0, busy: bool = False
     ) -> Iterator[Choice]:
-        """The choices by that way; the search is cut short where the model does not try them all."""
-        try:
-            for after in explanations(node.state, way, horizon, busy, tried, goes_on=self._goes_on):
-                yield from self._foretold(n, self._after(node, n, after)._replace(busy=busy or node.busy))
-        except TooManyWays:
-            self.cut = True
+        """The choices by these ways; the search is cut short where the model does not try all of one."""
+        done = node.done | 1 << n
+        for way in ways:
+            try:
+                for after in explanations(node.state, way, horizon, busy, tried, goes_on=self._goes_on):
+                    if self._is_foretold(after, done):
+                        then = self._advanced(done, after, node)
+                        yield n, structs.replace(then, busy=True) if busy else then
+            except TooManyWays:
+                self.cut = True
 
     def _received(self, node: _Node, n: int, horizon: int) -> Iterator[Choice]:
         """The next messages that the unseen receive may take."""
         for after in moves(node.state, n, self.effects[n], node.receivings, horizon, self._goes_on):
             done = node.done | 1 << n if after.ended else node.done
-            taken = _Node(done, after.state, node.busy, node.first, node.due, after.receivings)
-            yield n, self._advanced(taken)
+            taken = structs.replace(node, receivings=after.receivings)
+            yield n, self._advanced(done, after.state, taken)
 
     def _told(self, node: _Node, n: int, effect: Effect, horizon: int) -> Iterator[Choice]:
         """An assignment event tells of a change that was made, or of one that is due."""
         made = False
         for after in events(node.state, effect):
             made = True
-            yield from self._foretold(n, self._after(node, n, after))
+            if self._is_foretold(after, node.done | 1 << n):
+                yield n, self._after(node, n, after)
         if not made:
             yield from self._timers(node, horizon, effect.call)
 
-    def _ways(self, effect: Effect, n: int) -> Iterator[Effect]:
+    def _ways(self, effect: Effect, n: int) -> tuple[Effect, ...]:
         """The effect in each partition in which it may have taken place."""
         places = self.guidance.places[n]
-        for p in places:
-            yield effect._replace(action=effect.action._replace(only=p))
+        found = [effect._replace(action=effect.action._replace(only=p)) for p in places]
         if not places or effect.observed.status != Completion.OK:
-            yield effect
+            found.append(effect)
+        self.ways[n] = tuple(found)
+        return self.ways[n]
 
-    def _foretold(self, n: int | None, node: _Node) -> Iterator[Choice]:
-        """The choice, if it agrees with the assignment events to come."""
-        flows = node.state.flows
-        if (
+    def _is_foretold(self, state: State, done: int) -> bool:
+        """Whether the state agrees with the assignment events to come."""
+        flows = state.flows
+        return (
             flows is None
             or not flows.unseen
-            or self.foretold.agrees(flows, node.done)
-            or not UNTRUE.isdisjoint(node.state.cfg.waived)
-        ):
-            yield n, node
+            or self.foretold.agrees(flows, done)
+            or not UNTRUE.isdisjoint(state.cfg.waived)
+        )
 
     def _timers(self, node: _Node, horizon: int, late: int = 0) -> Iterator[Choice]:
         """The state after the broker alone moved until one of its timers ended, or until ``late``, ns."""
@@ -378,18 +388,17 @@ class Search:
         for number, after in enumerate(left_to_itself(node.state, horizon, targets, late)):
             if number >= FREE and not self._goes_on():
                 return
-            yield from self._foretold(None, node._replace(state=after))
+            if self._is_foretold(after, node.done):
+                yield None, structs.replace(node, state=after)
 
     def _after(self, node: _Node, n: int, state: State) -> _Node:
-        return self._advanced(
-            _Node(node.done | 1 << n, state, node.busy, node.first, node.due, node.receivings)
-        )
+        return self._advanced(node.done | 1 << n, state, node)
 
     def _found(self, outcome: Outcome, path: Sequence[int | None]) -> Found:
         records = tuple(self.effects[n].record for n in path if n is not None)
         if outcome is Outcome.ACCEPTED or self.furthest is None:
             return Found(outcome, records, (), (), self.visited)
-        horizon = self._horizon(self.furthest)
+        horizon = self.horizons[self.furthest.due]
         waiting = (self.effects[n] for n in self.by_call if not self.furthest.done >> n & 1)
         stuck = tuple(e for e in waiting if e.call <= horizon and not e.doubt & MAYBE)
         known = bool(stuck) and not self.cut  # else an answer may take too many ways, too
