@@ -7,7 +7,7 @@ about the broker is here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache
 from random import Random
 from typing import Final
@@ -286,20 +286,42 @@ class Freedoms:
         """Some of these freedoms: of those that there are each with that chance, the others never. So that
         one run of a broker makes much use of a few."""
         used = _used(self)
+        if not used:
+            return self
         draws = {name: random() for name in used if name not in LATER}
-        seed = sum(draws.values()) if draws or not used else random()
-        own = Random()
-        for name in used:
-            if name in LATER:
-                own.seed(f"{name} {seed}")
-                draws[name] = own.random()
-        without = {name: 0.0 for name, draw in draws.items() if draw >= share}
-        return replace(self, **without) if without else self
+        seed = sum(draws.values()) if draws else random()
+
+        def draw(name: str) -> float:
+            chance: float = getattr(self, name)
+            return chance if chance > 0 and Random(f"{name} {seed}").random() < share else 0.0
+
+        sample = object.__new__(_Sample)
+        object.__setattr__(sample, "draw", draw)
+        for name in _FIRST:
+            object.__setattr__(sample, name, getattr(self, name) if draws.get(name, 1.0) < share else 0.0)
+        return sample
+
+
+class _Sample(Freedoms):
+    """Some freedoms. Whether one that was added later is among them is drawn when it is first asked for: most
+    are not, and a generator that begins anew for each is what a short run would spend most time in."""
+
+    __slots__ = ("draw",)
+    draw: Callable[[str], float]
+
+    def __getattr__(self, name: str) -> float:
+        if name not in LATER:
+            raise AttributeError(name)
+        chance = self.draw(name)
+        object.__setattr__(self, name, chance)
+        return chance
 
 
 NAMES: Final = tuple(one.name for one in fields(Freedoms))
 
 LATER: Final = frozenset(one.name for one in fields(Freedoms) if "later" in one.metadata)
+
+_FIRST: Final = tuple(name for name in NAMES if name not in LATER)
 
 
 @cache

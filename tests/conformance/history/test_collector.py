@@ -53,6 +53,7 @@ def test_a_simulation_pauses_it(collects: bool) -> None:
 
 def test_what_is_left_out_at_the_first_call_is_in_no_collection() -> None:
     sooner: list[object] = [[]]
+    usual = gc.get_threshold()
     try:
         collector.leave_out()
         later: list[object] = [[]]
@@ -60,6 +61,8 @@ def test_what_is_left_out_at_the_first_call_is_in_no_collection() -> None:
         collected = {id(one) for one in gc.get_objects()}
         assert id(later) in collected
         assert id(sooner) not in collected
+        assert gc.get_threshold()[0] == collector.SELDOM
     finally:
         gc.unfreeze()
+        gc.set_threshold(*usual)
         collector.leave_out.cache_clear()

@@ -71,13 +71,16 @@ FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 
 
 def _calls(method: str, *names: str, **usual: Any) -> FrontEndCall:
-    """That method with these arguments: ``connection`` is the client's, ``delete`` follows from the mode, all
-    others are the operation's, or ``usual``."""
+    """That method with these arguments: ``connection``, the first if it is one, is the client's, ``delete``
+    follows from the mode, all others are the operation's, or ``usual``."""
+
+    own = tuple((name, usual.get(name)) for name in names if name != "connection")
 
     def call(end: Any, connection: Connection, args: Args) -> Steps[Any]:
-        delete = args.get("mode") == "receive_and_delete"
-        known = {**usual, **args, "connection": connection, "delete": delete}
-        steps: Steps[Any] = getattr(end, method)(*map(known.get, names))
+        if "mode" in args:
+            args = {**args, "delete": args["mode"] == "receive_and_delete"}
+        given = [args.get(name, default) for name, default in own]
+        steps: Steps[Any] = getattr(end, method)(*((connection, *given) if len(own) < len(names) else given))
         return steps
 
     return call

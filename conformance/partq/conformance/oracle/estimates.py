@@ -301,11 +301,12 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
     """What a partition answers comes before its outage or after it; what it refuses, in between."""
     outages = [(n, effect) for n, effect in enumerate(effects) if effect.action.op in roles.OUTAGES]
     faults = [(n, effect) for n, effect in outages if effect.action.partition is not None]
+    spans = [(effect.call, effect.ret, n) for n, effect in enumerate(effects)] if faults else []
     for f, fault in faults:
         begins, name = fault.action.op == roles.DOWN, fault.action.partition
-        for n, effect in enumerate(effects):
-            if effect.call > fault.ret or effect.ret < fault.call:
-                continue
+        since, until = fault.call, fault.ret
+        for n in [n for call, ret, n in spans if call <= until and ret >= since]:
+            effect = effects[n]
             if effect.doubt == BUSY and position(cfg, name) in homes[n][:1]:
                 yield (f, n) if begins else (n, f)
             elif effect.ok:

@@ -120,19 +120,22 @@ _SHAPES: Final[Mapping[str, Callable[[_World, Record], str]]] = {
 def combined(history: History) -> tuple[Counter[Combination], Counter[Combination]]:
     """How often each combination came, and how often with the outcome ``ok``."""
     world = _World(history)
-    times, done = list[Combination](), list[Combination]()
+    times: list[tuple[str, str, str]] = []
+    done: list[tuple[str, str, str]] = []
     for record in history.records:
         if record.proc == ENV:
             world.strike(record)
             continue
         shape = _SHAPES.get(record.op)
-        found = Combination(
-            _mechanism(world, record), world.fault, "" if shape is None else shape(world, record)
-        )
+        found = _mechanism(world, record), world.fault, "" if shape is None else shape(world, record)
         times.append(found)
         if record.ok:
             done.append(found)
-    return Counter(times), Counter(done)
+    return _counted(times), _counted(done)
+
+
+def _counted(found: list[tuple[str, str, str]]) -> Counter[Combination]:
+    return Counter({Combination(*one): times for one, times in Counter(found).items()})
 
 
 def _mechanism(world: _World, record: Record) -> str:

@@ -104,7 +104,7 @@ def met(history: History) -> Counter[str]:
             continue
         mine, (used, own) = {message.id for message in record.sent}, used_by(record)
         again = sent & mine
-        for id in _named(record, held, numbered).union(mine):
+        for id in _named(record, held, numbered).union(mine) if record.messages or not mine else mine:
             mark = marks.setdefault(id, set())
             mark |= used
             if id in struck:
@@ -142,20 +142,24 @@ def _used_by(history: History) -> Callable[[Record], _Used]:
     """What a record of the history uses. Where it sends nothing, that goes by its operation, its entity and
     which arguments it has."""
     known: dict[tuple[str, ...], _Used] = {}
+    entities: dict[str, Entity] = {}
 
     def used_by(record: Record) -> _Used:
-        if record.sent:
-            return _used(history, record)
-        like = (record.op, record.entity, *record.args)
-        if like not in known:
-            known[like] = _used(history, record)
-        return known[like]
+        name = record.entity
+        like = (record.op, name, *record.args)
+        if like in known:
+            return known[like]
+        if name not in entities:
+            entities[name] = entity_of(history.header, name)
+        used = _used(record, entities[name])
+        if not record.sent:
+            known[like] = used
+        return used
 
     return used_by
 
 
-def _used(history: History, record: Record) -> _Used:
-    entity = entity_of(history.header, record.entity)
+def _used(record: Record, entity: Entity) -> _Used:
     about_none = [name for name in ABOUT_NO_MESSAGE if not record.sent and uses()[name].uses(record)]
     used = {name for name, is_used in _by_operation() if is_used(record)}
     used |= {name for name, is_marked in MARKS.items() if is_marked(record, entity)}

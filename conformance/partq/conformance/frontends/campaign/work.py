@@ -322,7 +322,9 @@ def _cover(coverage: dict[tuple[str, str, str], list[int]], history: History, de
     faults = dict.fromkeys(r.op for r in history.records if r.proc == ENV and r.op in STRIKES) or (NO_FAULT,)
     for pair in product(outcomes, faults):
         for requirement, times in decision.exercised.items():
-            cell = coverage.setdefault((requirement, *pair), [0, 0])
+            cell = coverage.get(key := (requirement, *pair))
+            if cell is None:
+                cell = coverage[key] = [0, 0]
             cell[0] += 1
             cell[1] += times
 
