@@ -86,10 +86,16 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Check(_Entry, kw_only=True):
+    """``violates``: words; each property after the first is a check of its own."""
+
     question: str
     violates: str = ""
     reaches: str = ""
     by_hand: bool = False
+
+    @property
+    def breaks(self) -> tuple[str, ...]:
+        return tuple(self.violates.split()) or (self.reaches,)
 
 
 class _Symbolic(_Entry, kw_only=True):
@@ -118,13 +124,15 @@ def read_manifest(file: Path = MANIFEST) -> tuple[Check, ...]:
         Check(
             name,
             one.question,
-            configuration,
+            configuration._replace(properties=(broken,)) if one.violates else configuration,
             (one.violates and Expected.VIOLATES) or (one.reaches and Expected.REACHES) or Expected.HOLDS,
-            one.violates or one.reaches,
+            broken,
             figures.get(name, Figures()),
             one.by_hand,
         )
-        for name, one, configuration in _configured(file, manifest, manifest.check)
+        for first, one, configuration in _configured(file, manifest, manifest.check)
+        for broken in one.breaks
+        for name in [first if broken == one.breaks[0] else f"{first}-{broken}"]
     )
 
 
@@ -184,7 +192,7 @@ def _asked(one: _Entry, start: Configuration) -> Configuration:
     if isinstance(one, _Check) and one.reaches:
         return start._replace(invariants=(one.reaches,), properties=(), view=False)
     if isinstance(one, _Check) and one.violates:
-        return start._replace(invariants=(), properties=(one.violates,))
+        return start._replace(invariants=(), properties=one.breaks)
     return start._replace(
         invariants=start.invariants if one.invariants is None else one.invariants,
         properties=start.properties if one.properties is None else one.properties,

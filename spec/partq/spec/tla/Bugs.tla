@@ -39,26 +39,10 @@ BugValid(m) == TRUE
 \* Takes a batch of several keys (KEY-7).
 BugOneKey(m) == TRUE
 
-\* Stores the first message of a batch and forgets the other (RCV-2).
-BugSendBatchHalf(m) ==
-    /\ MaySendBatch(m)
-    /\ OneKey(m)
-    /\ \E p \in Partitions :
-        /\ MayStore(m, p)
-        /\ msg' = [ msg EXCEPT
-              ![m] = [ Empty("ready") EXCEPT !.part = p, !.num = NumberNow(p, m) ],
-              ![m + 1] = NotStored(m + 1) ]
-        /\ counter' = CountersAfter({p})
-        /\ home' = HomeAfter(m, p)
-        /\ Record(StoredAt(SendSeen(SendSeen(history, m, "accepted", {}), m + 1, "accepted", {}),
-                           m, p, NumberNow(p, m)),
-                  BatchSaid("batch", m, "ok"))
-    /\ UNCHANGED << faultVars, txn, peekVars, flowVars >>
-
-\* ... only while a partition is down (RCV-2).
-BugSendBatchHalfInOutage(m) ==
-    IF Down = {} THEN MaySendBatch(m) /\ StoresBatch("batch", m)
-    ELSE (\A n \in OfBatch(m) : Valid(n)) /\ BugSendBatchHalf(m)
+\* Stores the first message of a batch and forgets the other (RCV-2), or does so only while a
+\* partition is down (RCV-2).
+BugInBatchHalf(m) == IF m % 2 = 0 THEN "refused" ELSE Arrival(m)
+BugInBatchHalfInOutage(m) == IF m % 2 = 0 /\ Down # {} THEN "refused" ELSE Arrival(m)
 
 \* Stores a batch where its first message may go, and looks at no other key (ROUTE-1).
 BugSendBatchByTheFirst(m) ==
@@ -245,8 +229,8 @@ BugCountsAside(m) == { 0 }
 \* Refuses numbers of deferred messages (KEY-9).
 BugMayRefuseAnyNumber(m) == TRUE
 
-\* Peeks leave out what is deferred (PEEK-7), or show it as active (PEEK-7).
-BugVisibleNotAside(m) == msg[m].at \in { "ready", "cached", "locked" }
+\* Peeks leave out what is deferred (PEEK-7) or scheduled (SCH-2), or show the former as active (PEEK-7).
+BugVisibleActive(m) == msg[m].at \in { "ready", "cached", "locked" }
 BugShownAsActive(ms) == { {} }
 
 \* The commit completes what was deferred in the transaction (RCV-2), or gives it back (RCV-10).
@@ -429,8 +413,7 @@ BugNumberToldNone(h, op, m, p, n) == h
 BugNumberToldNext(h, op, m, p, n) ==
     IF op \in ScheduleOps THEN NumberSeen(h, m, p, n + 1) ELSE h
 
-\* No peek finds what is scheduled (SCH-2), or what is due (SCH-2).
-BugVisibleActive(m) == msg[m].at \in { "ready", "cached", "locked" }
+\* No peek finds what is due (SCH-2).
 BugVisibleUntilDue(m) == msg[m].at \in { "ready", "cached", "locked", "scheduled" }
 
 \* Shows what is scheduled as if it were active (PEEK-7).

@@ -124,6 +124,9 @@ MayRefuseKeys(m) == AzurePartitions /\ Cardinality(BatchKeys(m)) > 1
 
 BatchSaid(op, m, out) == [ Said(op, NoClient, m, out) EXCEPT !.ms = OfBatch(m) ]
 
+\* Where a message of a batch is.  (A name of its own, for Bugs to replace.)
+InBatch(m) == Arrival(m)
+
 \* The batch is accepted.  ROUTE-9 MAY: a keyless one lands in one partition, or
 \* not.  Its messages are numbered in any order (reading "Sequence numbers").
 StoresBatch(op, m) ==
@@ -139,8 +142,8 @@ StoresBatch(op, m) ==
         /\ Keyed(m) /\ Key(m) = Key(n) => p = q
         /\ p # q => order
         /\ msg' = [ msg EXCEPT
-              ![m] = [ Empty(Arrival(m)) EXCEPT !.part = p, !.num = number(m, p) ],
-              ![n] = [ Empty(Arrival(n)) EXCEPT !.part = q, !.num = number(n, q) ] ]
+              ![m] = [ Empty(InBatch(m)) EXCEPT !.part = p, !.num = number(m, p) ],
+              ![n] = [ Empty(InBatch(n)) EXCEPT !.part = q, !.num = number(n, q) ] ]
         /\ counter' = IF ~ShowsNumbers THEN counter
                       ELSE [ x \in Partitions |-> AdvanceBy(counter[x],
                                 (IF x = p THEN 1 ELSE 0) + (IF x = q THEN 1 ELSE 0)) ]
