@@ -40,9 +40,10 @@ BugValid(m) == TRUE
 BugOneKey(m) == TRUE
 
 \* Stores the first message of a batch and forgets the other (RCV-2), or does so only while a
-\* partition is down (RCV-2).
+\* partition is down (RCV-2), or stores the other as active, whatever its time (SCH-1).
 BugInBatchHalf(m) == IF m % 2 = 0 THEN "refused" ELSE Arrival(m)
 BugInBatchHalfInOutage(m) == IF m % 2 = 0 /\ Down # {} THEN "refused" ELSE Arrival(m)
+BugInBatchAtOnce(m) == IF m % 2 = 0 THEN "ready" ELSE Arrival(m)
 
 \* Stores a batch where its first message may go, and looks at no other key (ROUTE-1).
 BugSendBatchByTheFirst(m) ==
@@ -195,6 +196,9 @@ BugAfterFaultNoDead(ps) ==
 BugMayLockDeadHeld(m) == InDeadLetters(m)
 BugMayLockDeadDone(m) == msg[m].at \in { "dead", "done" } /\ m \in history.buried
 
+\* Completes in the dead-letter queue for whoever asks, lock or not (RCV-8).
+BugHoldsDeadAny(c, m) == InDeadLetters(m)
+
 \* --- RCV-10 ------------------------------------------------------------------
 
 \* Delivers what is deferred to anybody (RCV-10, RCV-12).
@@ -277,8 +281,14 @@ BugMayVanishDead(m) == msg[m].over /\ msg[m].at \in { "ready", "deferred", "dead
 \* What a client holds is left out by peeks once it is over (PEEK-7).
 BugMayLeaveOutHeld(m) == ~Alive(m)
 
-\* Settles locks of two partitions in one request (RCV-14).
+\* Settles locks of two partitions in one request (RCV-14), or rejects it and settles one (RCV-2).
 BugMaySettleBoth(m, n) == TRUE
+BugCompleteBothHalf(c, m, n) ==
+    /\ Both(c, m, n)
+    /\ ~MaySettleBoth(m, n)
+    /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
+    /\ Record(history, BothSaid(c, m, n, "invalid"))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
 
 \* --- TXN -------------------------------------------------------------------
 
@@ -362,6 +372,11 @@ BugRolledBackMessage(m) ==
     IF msg[m].at = "pending" THEN { Empty("refused") }
     ELSE IF msg[m].settling THEN { [ msg[m] EXCEPT !.settling = FALSE, !.turn = TurnAfter(@) ] }
     ELSE { msg[m] }
+
+\* A rollback gives back what was delivered too often (RCV-9).
+BugRolledBackBeyond(m) ==
+    { IF msg[m].settling /\ msg[m].doubt = "expiry" THEN GivenBack(m, Raised(msg[m].count), FALSE)
+      ELSE [ msg[m] EXCEPT !.settling = FALSE ] }
 
 \* Settles messages of two partitions in a transaction (TXN-7).
 BugSamePartition(m) == TRUE

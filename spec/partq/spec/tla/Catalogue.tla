@@ -109,10 +109,6 @@ Ids == [ m \in Messages |-> m ]
 \* @type: Set(Int);
 AfterWindow == {}
 
-\* Message n was sent before m under the same ID and key.
-IsCopy(n, m) == n < m /\ m \notin Activations /\ Ids[n] = Ids[m] /\ Key(n) = Key(m)
-WindowIsOver(n, m) == \E late \in AfterWindow : n < late /\ late <= m
-
 \* What a family of brokers is.
 Promises(word) == word \in Profile
 Partitioned       == Promises("partitioned")    \* std, prem, sol; not flat
@@ -122,6 +118,10 @@ CachingFrontends  == Promises("caches")         \* RCV-5, RCV-13
 HasFlows          == Promises("flows")          \* REB rows: sol
 AzurePartitions   == Partitioned /\ ~HasFlows   \* KEY-3, KEY-7, RCV-14: std, prem
 CountsDeliveries  == ~HasFlows                  \* RCV-9: std, prem, flat
+
+\* Message n was sent before m under the same ID and, where it makes a difference, the same key.
+IsCopy(n, m) == n < m /\ m \notin Activations /\ Ids[n] = Ids[m] /\ (Partitioned => Key(n) = Key(m))
+WindowIsOver(n, m) == \E late \in AfterWindow : n < late /\ late <= m
 
 \* What clients and the environment do in this scope, besides sending,
 \* receiving with a lock, and completing.

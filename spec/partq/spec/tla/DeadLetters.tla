@@ -73,10 +73,13 @@ ReceiveDeadNothing(c) ==
     /\ running
     /\ Nothing("receive dead", c, 0, "nothing")
 
+\* RCV-8: the client has a lock of it.
+HoldsDead(c, m) == msg[m].at = "dead locked" /\ msg[m].by = c
+
 \* RCV-7: completed, it is gone for good.
 CompleteDead(c, m) ==
     /\ running
-    /\ msg[m].at = "dead locked" /\ msg[m].by = c
+    /\ HoldsDead(c, m)
     /\ msg' = [ msg EXCEPT ![m] = Settled(m) ]
     /\ Record(Consumed(history, m), Said("complete dead", c, m, "ok"))
     /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
@@ -92,7 +95,7 @@ LockOfDeadEnds(m, op, c) ==
 AbandonDead(c, m) ==
     /\ Offers("abandon")
     /\ running
-    /\ msg[m].at = "dead locked" /\ msg[m].by = c
+    /\ HoldsDead(c, m)
     /\ LockOfDeadEnds(m, "abandon dead", c)
 
 ExpireDead(m) ==

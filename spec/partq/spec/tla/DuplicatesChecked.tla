@@ -43,6 +43,10 @@ BugRepeatsLive(m) == \E n \in Messages : IsCopy(n, m) /\ Stored(n)
 BugWasStored(n) == msg[n].at # "unsent"
 BugRepeatsAnyKey(m) == \E n \in Messages : n < m /\ Ids[n] = Ids[m] /\ WasStored(n)
 
+\* ... or, without partitions, none of one that had another key (DUP-1).
+BugRepeatsSameKey(m) ==
+    \E n \in Messages : IsCopy(n, m) /\ Key(n) = Key(m) /\ WasStored(n) /\ ~WindowIsOver(n, m)
+
 \* ... or of one whose window is over (DUP-2).
 BugRepeatsForEver(m) == \E n \in Messages : IsCopy(n, m) /\ WasStored(n)
 

@@ -313,7 +313,8 @@ RCV_8 == [][ ~HasFlows /\ answer'.out = "ok" =>
             history'.lock[m][history'.turn[m]] = "held"
     /\ Settles => history.lock[answer'.m][answer'.turn] \in { "held", "doubt" }
     /\ answer'.op = "commit" => history.deal.settles \cap history.buried = {}
-    /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m) ]_ghostVars
+    /\ answer'.op = "complete both" => \A m \in answer'.ms : MaybeHeld(m)
+    /\ answer'.op \in DeadSettlements => MaybeHeld(answer'.m) ]_ghostVars
 
 \* The reason that m is in the dead-letter queue, as far as it is known.
 \* @type: (Int, Str) => Bool;

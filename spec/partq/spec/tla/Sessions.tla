@@ -155,8 +155,9 @@ EndLocks(ss, raised) ==
 \* their own, for Bugs to replace.)
 CountedAtClose(s) == {}
 CountedAtEnd(s) == LockedIn({s})
-\* SES-2: the state stays as it is when a lock ends, and after a fault.
+\* SES-2: the state stays as it is when a lock ends, and whatever becomes of messages.
 TextAfter(s) == text
+TextMeanwhile == text
 
 Close(c, s) ==
     /\ holder[s] = c /\ ServesSession(s)
@@ -252,7 +253,8 @@ Unchanged ==
              \/ Abandon(c, m, t) \/ AbandonRejected(c, m, t) \/ AbandonFails(c, m, t)
        \/ \E p \in Partitions : PartitionUp(p)
        \/ BrokerStart \/ Drained
-    /\ UNCHANGED sessionVars
+    /\ UNCHANGED holder
+    /\ text' = TextMeanwhile
     /\ Hears(NoKey, NoText)
 
 \* --- All of it. -----------------------------------------------------------

@@ -62,9 +62,11 @@ BugHoldsAny(c, s) == ServesSession(s)
 BugSessionAnyOrder(m) == TRUE
 BugHoldsNotEver(c, s) == running
 
-\* The state goes with the lock, or with a fault; it is written to all sessions (SES-2).
+\* The state goes with the lock, a fault, or the last message; it is written to all sessions (SES-2).
 BugTextGoes(s) == [ text EXCEPT ![s] = NoText ]
 BugTextKilled == [ s \in SessionIDs |-> NoText ]
+BugTextOfMessages ==
+    [ s \in SessionIDs |-> IF \A m \in MessagesOf(s) : msg'[m].at = "done" THEN NoText ELSE text[s] ]
 BugWrittenToAll(s, t) == [ x \in SessionIDs |-> t ]
 
 \* A message without a session ID is stored (SES-3).
