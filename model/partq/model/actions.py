@@ -129,7 +129,8 @@ class Action(NamedTuple):
 
 
 _CLOCK: Final = Action(CLOCK)
-_BY: Final = Action._fields.index("by")
+_PLACES: Final = {name: place for place, name in enumerate(Action._fields)}
+_BY: Final = _PLACES["by"]
 
 
 def passing(by: int) -> Action:
@@ -198,4 +199,7 @@ def action_of(op: str, proc: str, args: Mapping[str, Any]) -> Action:
         fields["told"] = told
     if "seqs" in fields:
         fields["max"] = len(fields["seqs"])
-    return Action(op, proc, **fields)
+    made = [op, proc, *_CLOCK[2:]]
+    for name, value in fields.items():
+        made[_PLACES[name]] = value
+    return Action._make(made)

@@ -105,12 +105,12 @@ def appearances_of(records: Iterable[Record]) -> dict[str, Delivery]:
                 found[shown.id] = Delivery(
                     shown.id, seq=shown.seq, partition=shown.partition, enqueued_at=shown.enqueued_at
                 )
-            elif None in (known.seq, known.partition, known.enqueued_at):
-                found[shown.id] = known._replace(
-                    seq=shown.seq if known.seq is None else known.seq,
-                    partition=shown.partition if known.partition is None else known.partition,
-                    enqueued_at=shown.enqueued_at if known.enqueued_at is None else known.enqueued_at,
-                )
+                continue
+            seq = shown.seq if known.seq is None else known.seq
+            partition = shown.partition if known.partition is None else known.partition
+            at = shown.enqueued_at if known.enqueued_at is None else known.enqueued_at
+            if (seq, partition, at) != (known.seq, known.partition, known.enqueued_at):
+                found[shown.id] = known._replace(seq=seq, partition=partition, enqueued_at=at)
     return found
 
 

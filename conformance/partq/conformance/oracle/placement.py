@@ -324,8 +324,8 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
     def in_line(id: str, delivery: Delivered) -> bool:
         """Whether the message is in its place when that delivery takes place, for its flow to get."""
         before = last.get(id)
-        if not coming[id] or before is None:
-            return bool(coming[id])
+        if before is None:
+            return True
         again = before.flow == delivery.flow and coming[id][-1].record != delivery.record
         return before.lock not in abandoned and not again
 
@@ -334,9 +334,11 @@ def _apart(deliveries: Sequence[Delivered], abandoned: frozenset[str]) -> dict[s
         for group, ids in waiting.items():
             if group == delivery.group or (group, delivery.group) in pairs:
                 continue
-            passed = next((id for id in ids if in_line(id, delivery)), None)
-            if passed is not None and _overtakes(delivery, coming[passed][-1], firsts):
-                pairs |= {(group, delivery.group), (delivery.group, group)}
+            for id in ids:
+                if coming[id] and in_line(id, delivery):
+                    if _overtakes(delivery, coming[id][-1], firsts):
+                        pairs |= {(group, delivery.group), (delivery.group, group)}
+                    break
         coming[delivery.id].pop()
         last[delivery.id] = delivery
         if not coming[delivery.id] and delivery.id in waiting.get(delivery.group, ()):

@@ -96,7 +96,7 @@ class _Node(Struct, frozen=True, eq=False, gc=False):
         return self.state, self.busy, self.receivings
 
 
-class _Progress(NamedTuple):
+class _Progress(Struct, frozen=True, eq=False, gc=False):
     """How many certain effects the way has explained since the last jump, and the node, and number of visited
     nodes, at which it last did."""
 

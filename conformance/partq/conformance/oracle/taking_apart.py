@@ -70,7 +70,10 @@ def effects_of(
         told = [record for record in records if record.op != SCHEDULES]
     appearances = appearances_of(told)
     if family.flows:  # where partitions are not to be shown (REB-15), what is shown says nothing
-        appearances = {id: shown._replace(partition=None) for id, shown in appearances.items()}
+        appearances = {
+            id: shown if shown.partition is None else shown._replace(partition=None)
+            for id, shown in appearances.items()
+        }
     showings = _showings(records, appearances)
     missed = missed_by(records, entity.lock_duration if family.locks_expire else 0)
     unseen = {m.id for r in records for m in r.sent}
@@ -258,12 +261,12 @@ def _one(effect: Effect, family: Profile, entity: Entity, positions: int) -> Ite
 
 
 def _of_receive(effect: Effect, family: Profile, entity: Entity, positions: int) -> Iterator[Effect]:
-    shown = effect.observed.messages
+    seen, shown = effect.observed, effect.observed.messages
     if len(shown) <= 1 or len(shown) > effect.action.max or len({d.id for d in shown}) < len(shown):
         yield effect  # what no instants explain is not taken apart
         return
     for rank, group in enumerate(_groups(shown, family)):
-        yield effect._replace(observed=effect.observed._replace(messages=group), rank=rank)
+        yield effect._replace(observed=Observed(seen.status, seen.error, group), rank=rank)
 
 
 def _groups(shown: Sequence[Delivery], family: Profile) -> list[tuple[Delivery, ...]]:

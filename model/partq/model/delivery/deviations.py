@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ..actions import Action
@@ -195,8 +196,12 @@ def remembered(
 
 
 def _given(state: State, answer: Sequence[Delivery]) -> State:
-    tokens = tuple((seen.lock, seen.id) for seen in answer if seen.lock is not None)
-    return state._replace(former=tuple(sorted({*state.former, *tokens}))) if tokens else state
+    former = state.former
+    for token in ((seen.lock, seen.id) for seen in answer if seen.lock is not None):
+        at = bisect_left(former, token)
+        if former[at : at + 1] != (token,):
+            former = (*former[:at], token, *former[at:])
+    return state if former is state.former else state._replace(former=former)
 
 
 @instead(norm.rivals, "RCV-6")

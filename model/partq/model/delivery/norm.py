@@ -195,7 +195,8 @@ def _ways(state: State, p: int, index: int, seen: Delivery, reach: int) -> list[
         ways = takings(state, entry, reach)[:1]  # no front end locks unseen, and no count is shown
     else:
         ways = counted(state, entry, reach, seen.delivery_count)
-    return list(dict.fromkeys(taken for taken in ways if _fits(cfg, entry, taken, seen, reach)))
+    found = [taken for taken in ways if _fits(cfg, entry, taken, seen, reach)]
+    return found if len(found) < 2 else list(dict.fromkeys(found))
 
 
 @point("RCV-9")

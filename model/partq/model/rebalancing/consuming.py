@@ -61,7 +61,7 @@ def one_by_one(state: State, action: Action, seen: Observed, mine: list[int]) ->
     """The messages of an answer are delivered in its order."""
     states = [state]
     for shown in seen.messages if seen.status == Outcome.OK else ():
-        found = (after for s in states for after in delivery.explained(s, action, (shown,), mine))
-        states = list(dict.fromkeys(found))
+        found = [after for s in states for after in delivery.explained(s, action, (shown,), mine)]
+        states = found if len(found) < 2 else list(dict.fromkeys(found))
     answer = Answer(Outcome.OK, messages=seen.messages)
     yield from ((answer, after) for after in states)
