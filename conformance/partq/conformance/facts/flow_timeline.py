@@ -295,7 +295,7 @@ class _Sessions:
         intervals = (*facts.dead, *(interval for intervals in facts.down.values() for interval in intervals))
         repaired = {interval.start: interval.end for interval in intervals}
         changes = self.timeline.changes
-        for n, change in enumerate(changes):
+        for n, change in enumerate(changes if repaired else ()):
             changes[n] = change._replace(ret=max(change.ret, repaired.get(change.call, 0)))
 
     def bound(self, record: Record) -> None:

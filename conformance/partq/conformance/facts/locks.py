@@ -111,11 +111,11 @@ class Locks:
         message may end each of them, a renewal prolong it."""
         settlements = [one for seen in seens for one in seen.settlements if not one.refused]
         renewed = {seen.delivery.lock for seen in seens} & self._renewals.keys()
+        latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._late
         for seen in seens:
             for settlement in settlements:
                 if settlement.end >= seen.call:
                     seen.held_until = min(seen.held_until, settlement.call)
-            latest = max((self._renewed(lock, 0, -1)[1] for lock in renewed if lock), default=-1) + self._late
             if seen.ended == seen.expired:
                 seen.ended = max(seen.ended, latest)
             seen.expired = max(seen.expired, latest)

@@ -111,8 +111,10 @@ def _passed(backs: Sequence[_Back], group: Iterable[First], unseen: int) -> Iter
             at += 1
         while waiting and waiting[0][2].until < first.seen.call:
             heappop(waiting)
+        if not waiting or waiting[0][0] >= first.sent or first.seen.ret >= unseen:
+            continue  # the first of them was accepted first
         before = (back for accepted, _, back in waiting[:LOOKED_AT] if accepted < first.sent)
-        back = next((back for back in before if first.seen.ret < min(unseen, back.until)), None)
+        back = next((back for back in before if first.seen.ret < back.until), None)
         if back is not None:
             yield back, first
 
