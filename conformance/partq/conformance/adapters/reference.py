@@ -71,12 +71,19 @@ FrontEndCall = Callable[[Any, Connection, Args], Steps[Any]]
 
 
 def _calls(method: str, *names: str, **usual: Any) -> FrontEndCall:
-    """That method with these arguments: ``connection`` is the client's, ``delete`` follows from the mode, all
-    others are the operation's, or ``usual``. Compiled from text: a call by ``*args`` takes twice as long."""
-    words = {"connection": "connection", "delete": "args.get('mode') == 'receive_and_delete'"}
-    given = (words.get(name, f"args.get({name!r}, {usual.get(name)!r})") for name in names)
-    made: FrontEndCall = eval(f"lambda end, connection, args: end.{method}({', '.join(given)})")
-    return made
+    """That method with these arguments: ``connection``, the first if it is one, is the client's, ``delete``
+    follows from the mode, all others are the operation's, or ``usual``."""
+    own = tuple((name, usual.get(name)) for name in names if name != "connection")
+    connected = len(own) < len(names)
+
+    def call(end: Any, connection: Connection, args: Args) -> Steps[Any]:
+        if "mode" in args:
+            args = {**args, "delete": args["mode"] == "receive_and_delete"}
+        given = [args.get(name, default) for name, default in own]
+        steps: Steps[Any] = getattr(end, method)(*((connection, *given) if connected else given))
+        return steps
+
+    return call
 
 
 def _at(call: FrontEndCall) -> FrontEndCall:
