@@ -46,6 +46,7 @@ NAMING: Final[Mapping[str, str]] = {
     "facts/records.py": "another word: the end of locks",
     "adapters/protocol.py": "a broker's methods",
     "adapters/reference.py": "a broker's methods",
+    "adapters/reference_calls.py": "a broker's methods",
     "adapters/shape.py": "a broker's methods",
     "adapters/rabbitmq_client.py": "another word: what is closed at the end",
     "evaluation/endings.py": "a drain that never ends: what was scheduled and never came",

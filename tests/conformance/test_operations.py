@@ -12,7 +12,7 @@ import pytest
 import partq.conformance.workload
 from partq.conformance.adapters.calls import CALLS
 from partq.conformance.adapters.protocol import CLIENT_OPS, FAULTS
-from partq.conformance.adapters.reference import OTHERWISE
+from partq.conformance.adapters.reference_calls import OTHERWISE
 from partq.conformance.workload.operations.record import Holdings
 from partq.conformance.workload.operations.table import OPERATIONS
 from partq.model.operations import OPS
@@ -33,7 +33,8 @@ NAMING: Final[Mapping[str, str]] = {
     "workload/tours.py": "the words of the model's scopes",
     "workload/traces.py": "the words of the TLA+ specification",
     "oracle/roles.py": "what each is to the judge",
-    "adapters/reference.py": "a broker's methods",
+    "adapters/reference.py": "what that broker lacks",
+    "adapters/reference_calls.py": "a broker's methods",
     "adapters/rabbitmq.py": "what that broker lacks",
     "adapters/rabbitmq_client.py": "the event that it reports",
 }
