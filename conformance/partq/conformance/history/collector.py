@@ -1,4 +1,4 @@
-"""The garbage collector, paused while a whole history is made or read, and kept off what stays.
+"""The garbage collector, paused while a whole history is made, read or judged, and kept off what stays.
 
 A history is one large heap of objects without cycles. Whoever makes it or goes through it makes objects
 by the thousand; every few hundred start a collection, which goes through what there is and frees nothing.

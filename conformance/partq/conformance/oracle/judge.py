@@ -22,7 +22,7 @@ from random import Random
 from time import thread_time
 from typing import Final
 
-from partq.conformance.history import History
+from partq.conformance.history import History, collector
 from partq.conformance.oracle.effects import Effect
 from partq.conformance.oracle.excerpts import SPREADING, beginning, excerpts
 from partq.conformance.oracle.guidance import Guidance, Guide, Known
@@ -121,6 +121,7 @@ class Judgement:
     kind: str = ""
 
 
+@collector.paused()
 def judge(
     history: History | Reading,
     seconds: float = SECONDS,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
-from itertools import chain, repeat
 from time import thread_time
 from typing import Final, NamedTuple
 
@@ -250,11 +249,8 @@ class Search:
         """Every continuation, the most likely first."""
         horizon = self.horizons[node.due]
         candidates = self._candidates(node, horizon)
-        likely = map(self._placed, repeat(node), candidates, repeat(horizon))
-        return chain(chain.from_iterable(likely), self._further(node, candidates, horizon))
-
-    def _further(self, node: _Node, candidates: Sequence[int], horizon: int) -> Iterator[Choice]:
-        """The continuations that are tried when nothing of the candidates fits."""
+        for n in candidates:
+            yield from self._placed(node, n, horizon)
         optional = self._left_out(node, candidates, horizon)
         for n in optional:
             yield from self._placed(node, n, horizon)
