@@ -27,6 +27,16 @@ def with_part(state: State, p: int, part: Part) -> State:
     return _new(State, (*state[:5], (*parts[:p], part, *parts[p + 1 :]), *state[6:]))
 
 
+def _with(state: State, place: int, value: object) -> State:
+    """The state with the field at that place replaced."""
+    return _new(State, (*state[:place], value, *state[place + 1 :]))
+
+
+_USED: Final = State._fields.index("used")
+_CLIENTS: Final = State._fields.index("clients")
+_TXNS: Final = State._fields.index("txns")
+
+
 def log_of(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """The messages as a partition's log has them."""
     return tuple(sorted(entries, key=attrgetter("number")))
@@ -49,7 +59,7 @@ def with_client(state: State, changed: Client) -> State:
     others = tuple(c for c in state.clients if c.proc != changed.proc)
     if changed.loose or changed.shaky or changed.unseen or any(changed.cursor):
         others = tuple(sorted((*others, changed)))
-    return state if others == state.clients else state._replace(clients=others)
+    return state if others == state.clients else _with(state, _CLIENTS, others)
 
 
 def with_txn(state: State, name: str, changed: Txn | None) -> State:
@@ -57,7 +67,7 @@ def with_txn(state: State, name: str, changed: Txn | None) -> State:
     others = tuple(t for t in state.txns if t.name != name)
     if changed is not None:
         others = tuple(sorted((*others, changed), key=lambda t: t.name))
-    return state._replace(txns=others)
+    return _with(state, _TXNS, others)
 
 
 def with_key(state: State, key: str, p: int) -> State:
@@ -72,7 +82,7 @@ def with_key(state: State, key: str, p: int) -> State:
 
 def using(state: State, p: int) -> State:
     """The state in which that partition was used."""
-    return state if state.used >> p & 1 else state._replace(used=state.used | 1 << p)
+    return state if state.used >> p & 1 else _with(state, _USED, state.used | 1 << p)
 
 
 def more(burnt: Burnt, p: int, key: str, count: int) -> Burnt:

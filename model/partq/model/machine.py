@@ -135,7 +135,7 @@ def _of_client(mechanism: Mechanism) -> Mechanism:
     """The operation as a client's: with the broker dead it fails, after a fault on the way to it it may."""
 
     def run(state: State, action: Action, seen: Observed | None) -> Steps:
-        if state.dead or client(state, action.proc).shaky:
+        if state.dead or (state.clients and client(state, action.proc).shaky):
             return amid_fault(state, action, seen)
         return chain(mechanism(state, action, seen), requests.turned_away(state, action, seen))
 

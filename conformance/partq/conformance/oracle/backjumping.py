@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice, repeat
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from partq.conformance.oracle.effects import Effect, name_of, named_by
 from partq.conformance.oracle.explanations import explanations
@@ -40,7 +42,7 @@ class Node(Protocol):
 N = TypeVar("N", bound=Node)
 
 
-class Level(NamedTuple, Generic[N]):
+class Level(Struct, Generic[N], frozen=True, eq=False, gc=False):
     """A node on the way, and the choices there that are still to be tried: each an effect's number, or None
     for a move of the broker, and the node that it leads to."""
 
@@ -67,7 +69,7 @@ def jump_back(
         for depth in range(len(levels) - 2, nearest - 1, -1):
             if is_over():
                 return None
-            here, choices = levels[depth]
+            here, choices = levels[depth].node, levels[depth].choices
             left = list(islice(choices, TRIED))
             for index, choice in enumerate(left):
                 effect, node = choice

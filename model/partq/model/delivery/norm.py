@@ -40,8 +40,9 @@ def receive(state: State, action: Action, seen: Observed | None, parts: Sequence
         yield failure(UNAVAILABLE), state
     if seen is not None:
         if seen.status == Outcome.OK:
+            answer = Answer(Outcome.OK, messages=seen.messages)
             for after in explained(state, action, seen.messages, parts):
-                yield Answer(Outcome.OK, messages=seen.messages), after
+                yield answer, after
         return
     if action.only in (None, NOWHERE):
         yield OK, state  # RCV-5; a receive with a timeout may always come back empty

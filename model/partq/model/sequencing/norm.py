@@ -160,7 +160,7 @@ def timed(cfg: Config, part: Part, number: int, at: int | None) -> Part | None:
             return None
         if (low, high) != entry.at:
             log[index] = entry._replace(at=(low, high))
-    return part._replace(log=tuple(log), floor=max(part.floor, earliest))
+    return Part(part.next, part.base, max(part.floor, earliest), tuple(log), part.gone)
 
 
 def as_shown(cfg: Config, part: Part, shown: Iterable[tuple[int, Delivery]]) -> Part | None:
