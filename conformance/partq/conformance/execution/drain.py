@@ -152,8 +152,9 @@ def drain(plan: DrainPlan) -> Emptying:
     outlets = plan.entity.outlets
     if not (left and (outlets or (yield from _empty(plan)))):
         return ()
-    emptied, silent = [] if outlets else [MAIN], replace(plan, is_empty=lambda: None)
-    for entity in dict.fromkeys((*outlets, *plan.others)):
+    emptied, others = [] if outlets else [MAIN], dict.fromkeys((*outlets, *plan.others))
+    silent = replace(plan, is_empty=lambda: None) if others else plan
+    for entity in others:
         if (yield from _empty(silent, {"entity": entity})):
             emptied.append({"entity": entity})
     under_way = plan.entity.forward_to and plan.is_empty() is False

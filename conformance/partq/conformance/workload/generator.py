@@ -78,11 +78,12 @@ def generate(
     theme = _theme(names, source, seed)
     about = ABOUT[theme]
     chosen = {name: several[source.below(len(several))] for name, several in about.choices.items()}
-    entity = replace(_entity(family, about, source), **about.settings, **chosen)
+    settings = {**about.settings, **chosen}
     if length > LENGTHS[0]:
-        entity = replace(entity, max_delivery_count=PATIENCE)
+        settings["max_delivery_count"] = PATIENCE
     if lock_duration is not None:
-        entity = replace(entity, lock_duration=lock_duration)
+        settings["lock_duration"] = lock_duration
+    entity = replace(_entity(family, about, source), **settings)
     clients = tuple(f"c{n}" for n in range(1, 3 + (0, 0, 1, 1, 2, 6)[source.below(6)]))
     keys = _keys(source)
     draft = Draft(family, entity, source, keys, clients)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import product
 from typing import Any, Final, TypeVar
 
@@ -131,6 +132,7 @@ def _summed(columns: Sequence[str], lane: Row, cells: Mapping[Any, list[int]]) -
     return [dict(zip(columns, (*lane.values(), *key, *cell), strict=True)) for key, cell in ordered]
 
 
+@lru_cache(maxsize=1)
 def _lane(chunk: Chunk) -> Row:
     return {"broker": public_name(chunk.broker), "profile": chunk.profile}
 
@@ -303,11 +305,14 @@ def _count(counts: Counter[tuple[str, str]], history: History, decision: Decisio
 
 def _require(requirements: dict[str, RequirementCount], trace: int, decision: Decision) -> None:
     def of(requirement: str) -> RequirementCount:
-        return requirements.setdefault(requirement, RequirementCount())
+        if requirement not in requirements:
+            requirements[requirement] = RequirementCount()
+        return requirements[requirement]
 
     for requirement, times in decision.exercised.items():
-        of(requirement).exercised += times
-        of(requirement).traces += 1
+        count = of(requirement)
+        count.exercised += times
+        count.traces += 1
     for requirement in decision.violated:
         of(requirement).violated += 1
     for requirement, doubt in decision.doubts.items():
