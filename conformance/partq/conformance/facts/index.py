@@ -202,8 +202,7 @@ class Facts:
         handlers, by_op = _HANDLERS, self._by_op
         for record in self.records:
             by_op.setdefault(record.op, []).append(record)
-            handler = handlers.get(record.op)
-            if handler is not None:
+            if (handler := handlers.get(record.op)) is not None:
                 handler(self, record)
         settled = self.settled
         for seen in chain.from_iterable(self.received.values()) if settled else ():
@@ -298,8 +297,7 @@ class Facts:
 
     def _txn(self, record: Record) -> Txn:
         name = record.args["txn"]
-        txn = self.txns.get(name)
-        if txn is None:
+        if (txn := self.txns.get(name)) is None:
             txn = self.txns[name] = Txn(name)
         return txn
 

@@ -346,12 +346,13 @@ _POSSIBLE: Final = {
 def expired(state: State) -> Iterator[State]:
     """The states after every lock whose time has certainly ended by now was given back; nearly always one
     (`locks.run_out`). Each is made as it is asked for: of locks that a fault struck they are many."""
-    due = (
+    now = state.now
+    due = [
         (p, entry, run_out(state, entry, entry.lock))
         for p, part in enumerate(state.parts)
         for entry in part.log
-        if entry.lock is not None and entry.lock.hi <= state.now
-    )
+        if entry.lock is not None and entry.lock.hi <= now
+    ]
     states: Iterator[State] = iter((state,))
     for p, entry, ways in due:
         states = _given_back(states, p, entry, ways)
