@@ -27,8 +27,8 @@ HOP: Final = None
 FOREVER: Final = 2**63
 """Park until woken."""
 
-STEPS: Final = 1_000_000
-"""The limit of steps in one run; the longest programs take some ten thousand."""
+STEPS: Final = 500_000
+"""The limit of steps in one run: programs take some five for each operation. What gets nowhere is cut off."""
 
 
 class Task:

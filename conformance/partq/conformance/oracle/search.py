@@ -106,7 +106,6 @@ class _Progress(Struct, frozen=True, eq=False, gc=False):
 
 Choice = tuple[int | None, _Node]
 
-
 UNTRUE: Final = frozenset({"REB-1", "REB-5", "REB-6", "REB-7", "REB-11", "REB-13"})
 """With one of these waived, assignment events need not tell of every change as it was."""
 
@@ -169,11 +168,9 @@ class Search:
         while levels:
             stuck = self.patience is not None and self.visited - self.progress.since > self.patience
             choice = self._back(levels, placed) if stuck else next(levels[-1].choices, None)
-            if choice is None and stuck:
+            if choice is None and (stuck or self._over()):
                 return self._found(Outcome.GAVE_UP, self.longest)
             if choice is None:
-                if self._over():
-                    return self._found(Outcome.GAVE_UP, self.longest)
                 spent = levels.pop().node
                 self.exhausted.setdefault(spent.done, set()).add(spent.key)
                 if placed:
@@ -360,8 +357,7 @@ class Search:
         found = [effect._replace(action=effect.action._replace(only=p)) for p in places]
         if not places or effect.observed.status != Completion.OK:
             found.append(effect)
-        self.ways[n] = tuple(found)
-        return self.ways[n]
+        return self.ways.setdefault(n, tuple(found))
 
     def _is_foretold(self, state: State, done: int) -> bool:
         """Whether the state agrees with the assignment events to come."""
@@ -377,9 +373,8 @@ class Search:
         """The state after the broker alone moved until one of its timers ended, or until ``late``, ns."""
         targets = None
         if node.state.cfg.observed and node.state.flows is not None:
-            even = node.state.forbids("REB-12")
+            flows, done, even = node.state.flows, node.done, node.state.forbids("REB-12")
             latest = horizon + node.state.cfg.telling
-            flows, done = node.state.flows, node.done
             targets = partial(self.foretold.targets, flows, done, self.hasty, latest, even)
         for number, after in enumerate(left_to_itself(node.state, horizon, targets, late)):
             if number >= FREE and not self._goes_on():
