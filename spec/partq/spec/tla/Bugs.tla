@@ -414,6 +414,7 @@ BugMayLockScheduled(m) == MayLockIn(m, { "ready", "scheduled" })
 
 \* Activates in any partition what bears a key, or stores it there when its time is over (ROUTE-1).
 BugPlacesForAny(m) == Partitions
+BugPlacesForUp(m) == IF Serves(msg[m].part) THEN { msg[m].part } ELSE Partitions
 BugMayStorePastAny(m, p) == Serves(p)
 
 \* Activates before the time has come (SCH-1).

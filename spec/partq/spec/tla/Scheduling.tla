@@ -125,9 +125,10 @@ TimeComes(m) ==
 \* SCH-1, SCH-5: what is due is activated, and what was cancelled then may be.
 Activatable(m) == msg[m].at \in { "due", "racing" }
 
-\* SCH-4: "appended as if enqueued now", in its partition; as keyless messages go to any,
-\* perhaps in another (freedom "reroute").
-PlacesFor(m) == IF May("reroute") /\ ~Keyed(m) THEN Partitions ELSE { msg[m].part }
+\* SCH-4: "appended as if enqueued now", in its partition, which has to be up; as keyless
+\* messages go to any, perhaps in another (freedom "reroute").
+PlacesFor(m) == IF ~Serves(msg[m].part) THEN {}
+                ELSE IF May("reroute") /\ ~Keyed(m) THEN Partitions ELSE { msg[m].part }
 
 \* SCH-4: with a new number.  (A name of its own, for Bugs to replace.)
 NumberForActivation(p, m) == NumberNow(p, Activation[m])
@@ -137,7 +138,6 @@ AfterActivation(m) == [ Empty("activated") EXCEPT !.part = msg[m].part ]
 
 Activate(m) ==
     /\ Activatable(m)
-    /\ Serves(msg[m].part)
     /\ \E p \in PlacesFor(m) :
         LET b == Activation[m]
             n == NumberForActivation(p, m)
