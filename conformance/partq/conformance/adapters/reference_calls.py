@@ -61,7 +61,7 @@ OTHERWISE: Final[Mapping[str, FrontEndCall]] = {
     },
     "cancel_scheduled": _calls("cancel", "seq", "txn"),
     **{
-        op: _at(_calls(op, "connection", *names, timeout=RECEIVE_TIMEOUT))
+        op: _at(_calls(op, "connection", *names, timeout=RECEIVE_TIMEOUT, delete=False))
         for op, names in (
             ("receive", ("max", "delete", "timeout", "flow")),
             ("accept_session", ("session_id", "timeout")),
