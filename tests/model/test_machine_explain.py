@@ -246,3 +246,18 @@ def test_a_batch_that_may_be_stored_in_too_many_ways_is_given_up(
         list(ways)
     monkeypatch.setattr("partq.model.routing.norm.MOST_WAYS", 35)
     assert list(explain(initial("azure-premium", Entity(4)), send(*"abcd"), Observed(Outcome.OK)))
+
+
+@pytest.mark.parametrize(("flows", "gives_up"), [(4, False), (13, True)])
+def test_a_kill_that_ends_many_flows_is_followed_as_far_as_it_goes(flows: int, gives_up: bool) -> None:
+    names = [f"f{n}" for n in range(flows)]
+    state = initial("solace", Entity(2))
+    for name in names:
+        state = next(then for _, then in steps(state, Action("bind", f"c-{name}", flow=name)))
+    fates = tuple((name, name == names[-1]) for name in names)
+    ways = explain(state, Action("broker_kill", "env", fates=fates), Observed(Outcome.OK))
+    if gives_up:
+        with pytest.raises(TooManyWays):
+            list(ways)
+    else:
+        assert {tuple(name for name, _ in then.flows.active) for then in ways if then.flows} >= {("f3",)}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, combinations
-from math import comb
 from typing import Final
 
 from ..actions import Action, Observed
@@ -19,9 +18,6 @@ from .norm import all_left
 
 _SOME: Final = 6
 """Of so many flows of which nothing is known any may be gone."""
-
-_ORDERS: Final = 40
-"""In so many ways standbys that are gone with all other flows may take over first."""
 
 _BACK: Final = FOREVER - 1
 """When a change is told at the latest that is told once a killed broker is back."""
@@ -40,18 +36,20 @@ def killed(state: State, action: Action, seen: Observed | None) -> Iterator[Stat
     due = tuple(h and (h[0], min(h[1], state.now), h[2]) for h in flows.handoff)
     kept = state._replace(flows=flows._replace(handoff=due))
     names, fates = tuple(name for name, _ in flows.active + flows.standby), dict(action.fates)
-    few = comb(len(names), len(flows.standby)) <= _ORDERS
+    many = _are_many(_unheard(names, fates))
     for ended in _ways(names, fates):
         if not ended:
             yield _told_later(kept)
         elif len(ended) == len(names):
             yield _all_ended(state, flows, names)
-        if ended and seen is not None and (len(ended) < len(names) or (flows.standby and few)):
-            yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack))
+        if ended and seen is not None and (len(ended) < len(names) or flows.standby):
+            try:
+                yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack))
+            except TooManyWays:
+                many = True
     if not names and any(flows.owner):
         yield _all_ended(state, flows, names)
-    lives = any(fates.get(name) for name in names)
-    if seen is not None and (_are_many(_unheard(names, fates)) or not (few or lives)):
+    if seen is not None and many:
         raise TooManyWays
 
 

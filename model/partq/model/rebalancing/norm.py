@@ -10,12 +10,13 @@ Reconnecting with a former mapping is `resuming`'s business, changing the partit
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 from typing import Final
 
 from ..actions import INVALID, LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER
+from ..errors import TooManyWays
 from ..operations import SETTLEMENTS
 from ..state import Deadline, Flows, State, Steps
 from .consuming import receive
@@ -37,6 +38,9 @@ from .handoffs import (
 
 _SOME: Final = 6
 """So many handoffs to a flow that has gone may be cancelled one by one."""
+
+MOST_LEFT: Final = 3_000
+"""So many states are made of flows that are gone at one instant, and of their standbys."""
 
 
 def bind(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -111,27 +115,27 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
 
 
 def lost(state: State, proc: str, slack: int) -> Iterator[State]:
-    """All flows of a client are lost."""
+    """All flows of a client are lost. Raises what `all_left` does."""
     flows = state.flows
     every = () if flows is None else flows.active + flows.standby
     return all_left(state, [name for name, who in every if who == proc], slack)
 
 
 def all_left(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
-    """The states after several flows are gone at one instant, one by one, as there may be many."""
+    """The states after several flows are gone at one instant, one by one, as there may be many. Raises
+    `TooManyWays` where they do not end, after those that were found."""
     found: set[State] = set()
+    room = MOST_LEFT
     for order in _orders(state.flows, names):
-        for after in _left_in_turn(state, order, slack):
-            if after not in found:
-                found.add(after)
-                yield after
-
-
-def _left_in_turn(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
-    if not names:
-        yield state
-    for after in left(state, names[0], slack) if names else ():
-        yield from _left_in_turn(after, names[1:], slack)
+        states = [state]
+        for name in order:
+            made = list(islice(chain.from_iterable(left(one, name, slack) for one in states), room))
+            room -= len(made)
+            states = list(dict.fromkeys(made))
+        if not room:
+            raise TooManyWays
+        yield from (after for after in states if after not in found)
+        found.update(states)
 
 
 def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
