@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from queue import SimpleQueue
 from typing import TypeVar
 
 from partq.conformance.execution.cancellation import Stop
@@ -24,12 +25,38 @@ def completed(tasks: Sequence[Task[T]], jobs: int) -> Generator[tuple[int, T], N
         for number, task in enumerate(tasks):
             yield number, task(stop)
         return
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="partq-job")
+    ends: SimpleQueue[tuple[int, T | None, BaseException | None]] = SimpleQueue()
+    todo: SimpleQueue[tuple[int, Task[T]] | None] = SimpleQueue()
+    workers = [_worker(todo, ends, stop, number) for number in range(min(jobs, len(tasks)))]
+    for item in (*enumerate(tasks), *(None for _ in workers)):
+        todo.put(item)
     try:
-        numbers = {pool.submit(task, stop): number for number, task in enumerate(tasks)}
-        for ended in as_completed(numbers):
-            yield numbers[ended], ended.result()
+        for worker in workers:
+            worker.start()
+        for _ in tasks:
+            number, result, error = ends.get()
+            if error is not None:
+                raise error
+            yield number, result  # type: ignore[misc]  # a result where there is no error
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
         stop.ask()
-        pool.shutdown()
+        for worker in workers:
+            worker.join()
+
+
+def _worker(
+    todo: SimpleQueue[tuple[int, Task[T]] | None],
+    ends: SimpleQueue[tuple[int, T | None, BaseException | None]],
+    stop: Stop,
+    number: int,
+) -> threading.Thread:
+    """A thread that does what is to be done until it is stopped or there is nothing more. Not started."""
+
+    def work() -> None:
+        while (item := todo.get()) is not None and not stop.asked:
+            try:
+                ends.put((item[0], item[1](stop), None))
+            except BaseException as error:
+                ends.put((item[0], None, error))
+
+    return threading.Thread(target=work, name=f"partq-job-{number + 1}", daemon=True)
