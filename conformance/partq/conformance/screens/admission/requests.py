@@ -201,8 +201,10 @@ def _bind(facts: Facts, record: Record) -> bool:
 
 
 def _unbind(facts: Facts, record: Record) -> bool:
-    """Its flow is bound."""
-    return facts.profile.flows and _bound(facts, record)
+    """Its flow is bound, and no fault may have ended it meanwhile."""
+    meanwhile = (one for one in facts.disruptions if one is not record)
+    apart = all(one.end < record.call or record.end < one.call for one in meanwhile)
+    return facts.profile.flows and apart and _bound(facts, record)
 
 
 def _bound(facts: Facts, record: Record) -> bool:
