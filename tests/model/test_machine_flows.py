@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from acts import D, advance, after, answers, closure, explains, seen, solace, stored, text, token
 
-from partq.model.actions import Action
-from partq.model.machine import State, internal, steps
+from partq.model.actions import Action, Observed
+from partq.model.errors import TooManyWays
+from partq.model.machine import State, explain, internal, steps
 from partq.model.messages import SOLACE_KEY, Message
 from partq.model.profiles import SECOND
 from partq.model.state import Deadline, Flows
@@ -198,6 +199,20 @@ def test_a_handoff_to_a_flow_that_is_gone_leaves_the_partition_to_the_next_rebal
     state = after(state, complete("f", token(state, "x1")), Action("handoff", partition=0))
     assert owners(state) == ["-", "f ready"]
     assert [owners(s) for s in rebalanced(state)] == [["f ready", "f ready"]]
+
+
+def test_of_handoffs_to_a_flow_that_is_gone_any_are_cancelled_and_of_many_it_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = after(loaded(4), send("z1", "z", 2), send("w1", "w", 3))
+    state = rebalanced(after(took(state, "f", "x1", "x2", "y1", "z1", "w1"), bind("g")))[0]
+    moved = [p for p, one in enumerate(flows(state).handoff) if one]
+    cancelled = {tuple(p for p in moved if not flows(s).handoff[p]) for _, s in steps(state, unbind("g"))}
+    assert sorted(cancelled) == sorted({(), (moved[0],), (moved[1],), tuple(moved)})
+    monkeypatch.setattr("partq.model.rebalancing.norm._SOME", 1)
+    with pytest.raises(TooManyWays):
+        list(explain(state, unbind("g"), Observed("ok")))
+    assert len(list(steps(state, unbind("g")))) == len(cancelled) - 1
 
 
 def test_a_handoff_to_nobody_may_last_until_the_next_rebalance() -> None:

@@ -72,7 +72,7 @@ TIMED: Final = 32
 """After so many looks at the nodes the clock is asked, too: that costs as much as a node, or more."""
 
 FREE: Final = 64
-"""So many states after a move of the broker cost nothing: most of them no event to come agrees with."""
+"""So many states with which no event to come agrees cost nothing after a move of the broker, or an effect."""
 
 _Key = tuple[State, bool, Receivings]
 
@@ -259,10 +259,8 @@ class Search:
             for n in candidates:
                 if self.effects[n].doubt & BUSY and self.effects[n].action.txn is None:
                     yield from self._explained_by(node, n, (self.effects[n],), horizon, busy=True)
-        for n in optional:
-            effect = self.effects[n]
-            if may_fail(effect):  # it failed, and may have used up numbers
-                yield None, self._after(node, n, failed_send(node.state, effect.action))
+        for n in filter(lambda n: may_fail(self.effects[n]), optional):  # and may have used up numbers
+            yield None, self._after(node, n, failed_send(node.state, self.effects[n].action))
 
     def _left_out(self, node: _Node, candidates: Sequence[int], horizon: int) -> list[int]:
         """What may be left out and may come next, first what is about messages of the effects that are not
@@ -324,13 +322,15 @@ class Search:
         self, node: _Node, n: int, ways: Sequence[Effect], horizon: int, tried: int = 0, busy: bool = False
     ) -> Iterator[Choice]:
         """The choices by these ways; the search is cut short where the model does not try all of one."""
-        done = node.done | 1 << n
+        done, refuted = node.done | 1 << n, 0
         for way in ways:
             try:
                 for after in explanations(node.state, way, horizon, busy, tried, goes_on=self._goes_on):
                     if self._is_foretold(after, done):
                         then = self._advanced(done, after, node)
                         yield n, structs.replace(then, busy=True) if busy else then
+                    elif (refuted := refuted + 1) >= FREE and not self._goes_on():
+                        return
             except TooManyWays:
                 self.cut = True
 

@@ -44,7 +44,7 @@ def killed(state: State, action: Action, seen: Observed | None) -> Iterator[Stat
             yield _all_ended(state, flows, names)
         if ended and seen is not None and (len(ended) < len(names) or flows.standby):
             try:
-                yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack))
+                yield from (_told_later(after, ended) for after in all_left(kept, ended, action.slack, seen))
             except TooManyWays:
                 many = True
     if not names and any(flows.owner):

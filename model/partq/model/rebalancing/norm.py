@@ -36,8 +36,8 @@ from .handoffs import (
     unsettled_less,
 )
 
-_SOME: Final = 6
-"""So many handoffs to a flow that has gone may be cancelled one by one."""
+_SOME: Final = 10
+"""So many handoffs to flows that have gone may be cancelled one by one."""
 
 MOST_LEFT: Final = 3_000
 """So many states are made of flows that are gone at one instant, and of their standbys."""
@@ -110,20 +110,22 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
         if flows is not None and seen is not None:
             yield OK, state
         return
-    for after in left(state, name, action.slack):
+    for after in all_left(state, [name], action.slack, seen):
         yield OK, after
 
 
-def lost(state: State, proc: str, slack: int) -> Iterator[State]:
+def lost(state: State, proc: str, slack: int, seen: Observed | None) -> Iterator[State]:
     """All flows of a client are lost. Raises what `all_left` does."""
     flows = state.flows
     every = () if flows is None else flows.active + flows.standby
-    return all_left(state, [name for name, who in every if who == proc], slack)
+    return all_left(state, [name for name, who in every if who == proc], slack, seen)
 
 
-def all_left(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
-    """The states after several flows are gone at one instant, one by one, as there may be many. Raises
-    `TooManyWays` where they do not end, after those that were found."""
+def all_left(state: State, names: Sequence[str], slack: int, seen: Observed | None) -> Iterator[State]:
+    """The states after several flows are gone at one instant, one by one, as there may be many.
+
+    Raises `TooManyWays` after those that are made where there are more, and, where a history is explained,
+    after those ways to cancel handoffs that are tried."""
     found: set[State] = set()
     room = MOST_LEFT
     for order in _orders(state.flows, names):
@@ -136,6 +138,9 @@ def all_left(state: State, names: Sequence[str], slack: int) -> Iterator[State]:
             raise TooManyWays
         yield from (after for after in states if after not in found)
         found.update(states)
+    waiting = () if state.flows is None else state.flows.handoff
+    if seen is not None and sum(one is not None and one[0] in names for one in waiting) > _SOME:
+        raise TooManyWays
 
 
 def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
@@ -257,8 +262,11 @@ def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State
 
 
 def _subsets(moved: Collection[int]) -> Iterator[Collection[int]]:
-    """Of the handoffs to a flow that has gone those that are cancelled: any; of many, none or all."""
-    sizes = range(len(moved) + 1) if len(moved) <= _SOME else (0, len(moved))
+    """Of the handoffs to a flow that has gone those that are cancelled: none, all, or any; of many, none or
+    all."""
+    sizes = (
+        (0, len(moved), *range(1, len(moved))) if 0 < len(moved) <= _SOME else dict.fromkeys((0, len(moved)))
+    )
     return chain.from_iterable(combinations(sorted(moved), size) for size in sizes)
 
 
