@@ -177,15 +177,6 @@ def test_table_json_page_and_exit_code_agree(rule: str, tmp_path: Path, capsys: 
     assert f"<strong>{word.capitalize()}.</strong> {sentence}" in page.read_text(encoding="utf-8")
 
 
-def test_report_of_several_folders_writes_the_same_page(tmp_path: Path, capsys: Capture) -> None:
-    folders = [stored(tmp_path / "before"), planted(tmp_path / "after", ROUTE_2=VIOLATED)]
-    one, other = tmp_path / "one.html", tmp_path / "other.html"
-    assert main(["compare", *folders, "--out", str(one)]) == 1
-    assert main(["report", *folders, "--out", str(other)]) == 0, "a report is made, whatever it says"
-    assert one.read_bytes() == other.read_bytes()
-    assert capsys.readouterr().out.splitlines()[-1] == f"report {other}"
-
-
 def test_six_columns_fit_into_80(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     folders = [planted(tmp_path / f"run-{n}", ROUTE_2=VIOLATED if n == 3 else {}) for n in range(6)]

@@ -27,7 +27,6 @@ from partq.conformance.frontends.cli.stored import (
     RUN,
     BadResults,
     check_campaign,
-    columns_in,
     document,
     reading,
     stored_code,
@@ -40,7 +39,6 @@ from partq.conformance.verdict import (
     Exit,
     Kill,
     binding_requirements,
-    compare,
     count_of,
     exit_code,
     from_plain,
@@ -62,31 +60,21 @@ with lazily():
 
 
 def report(
-    folders: Annotated[
-        list[Path],
+    folder: Annotated[
+        Path,
         typer.Argument(
-            metavar="DIR",
-            file_okay=False,
-            help="What fuzz or run stored with --out, or its URI; of several, their comparison is written.",
+            metavar="DIR", file_okay=False, help="What fuzz or run stored with --out, or its URI."
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The file to write; default: DIR/report.html, of several comparison.html."),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write; default: DIR/report.html.")] = None,
     open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
     """Write one self-contained HTML file: verdicts, counterexamples drawn, coverage, figures.
 
-    Of several folders their comparison, as `partq compare DIR DIR --out` does."""
-    if len(folders) > 1:
-        target = out or Path("comparison.html")
-        with failing(target, inside=True):
-            write_comparison(compare([columns_in(folder) for folder in folders]), target)
-    else:
-        with failing(folders[0], inside=True), at_hand(folders[0]) as (folder, place, name):
-            target = out or place / "report.html"
-            _write(html.render(gather(folder, name)), target)
+    Of several folders `partq compare DIR DIR --out` writes one."""
+    with failing(folder, inside=True), at_hand(folder) as (there, place, name):
+        target = out or place / "report.html"
+        _write(html.render(gather(there, name)), target)
     say(f"report {target}")
     if open:
         webbrowser.open(target.resolve().as_uri())
