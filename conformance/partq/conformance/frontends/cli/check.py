@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -90,7 +91,7 @@ def check(
     answer.publish(evidence, again, xml)
     detail, more = Detail(verbose, whole_catalogue), came_about(result.done, result.judging)
     more |= {"exact": searched} if order else {}
-    answer.end(format, detail, evidence, place, rest, **more)
+    answer.end(format, partial(answer.show, detail, evidence, place, rest), **more)
 
 
 def _rejections(

@@ -127,7 +127,7 @@ def fuzz(
     answer.publish(evidence, partial(_again, shown, out, examples), xml)
     answer.results = _shrunk(results, examples)  # what is shown in words
     figures = _figures(campaign.totals, out, examples, undecided)
-    answer.end(format, Detail(verbose), evidence, rest=rest, campaign=figures)
+    answer.end(format, partial(answer.show, Detail(verbose), evidence, rest=rest), campaign=figures)
 
 
 Examples = Mapping[tuple[str, str], "StoredExample"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -91,7 +92,7 @@ def run_trace(
             say(printable(f"stored in {stored}"))
 
     answer = Answer(public_name(trace.broker), results, strict)
-    answer.end(format, Detail(verbose), evidence, rest=rest, trace=figures)
+    answer.end(format, partial(answer.show, Detail(verbose), evidence, rest=rest), trace=figures)
 
 
 def _stored(out: str | None, program: Program, history: History) -> str:

@@ -4,7 +4,6 @@ said there, `shown`, `junit` and `github` know."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -147,20 +146,9 @@ class Answer:
         out.print(Text(printable(conclusion), style=CODE_STYLES[ended]), soft_wrap=True)
         hint(then)
 
-    def end(
-        self,
-        format: Format,
-        detail: Detail,
-        evidence: Evidence,
-        seen_in: SeenIn = nowhere,
-        rest: Callable[[], None] = lambda: None,
-        then: str = "",
-        **more: Any,
-    ) -> NoReturn:
-        """Print the document with ``more`` fields, or show the verdicts and the rest; end with the exit
-        code."""
-        shown = partial(self.show, detail, evidence, seen_in, rest, then)
-        end(self.document["exit"], format, {**self.document, **more}, shown)
+    def end(self, format: Format, show: Callable[[], None], **more: Any) -> NoReturn:
+        """Print the document with ``more`` fields, or show it (`show`); end with the exit code."""
+        end(self.document["exit"], format, {**self.document, **more}, show)
 
 
 def held(

@@ -152,7 +152,8 @@ def run(
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     answer.publish(evidence, partial(_again, public_name(broker), stored, words), xml)
     then = kept.next_steps(out, stored, verdicts, verbose or whole_catalogue)
-    answer.end(format, detail, evidence, partial(_place, results), rest, then, **done, **files)
+    show = partial(answer.show, detail, evidence, partial(_place, results), rest, then)
+    answer.end(format, show, **done, **files)
 
 
 def _again(

@@ -57,7 +57,8 @@ def tours(
     visited = {name: result.visited() for name, result in results.items()}
     evidence = evidence_in({name: result.kept for name, result in results.items()})
     answer, detail = Answer(public_name(broker), verdicts, strict), Detail(verbose, whole_catalogue)
-    answer.end(format, detail, evidence, rest=partial(_show, visited), visited=visited)
+    show = partial(answer.show, detail, evidence, rest=partial(_show, visited))
+    answer.end(format, show, visited=visited)
 
 
 def _surveys(broker: str, profile: str, scopes: Sequence[str] | None) -> tuple[walks.Survey, ...]:
