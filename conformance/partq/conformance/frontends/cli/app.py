@@ -63,6 +63,7 @@ _KINDS: Final = {
     "str": "NAME",
     "list[str]": "NAME",
     "path": "PATH",
+    "dir": "FOLDER",
     "file": "FILE",
     "list[Path]": "FILES",
 }
