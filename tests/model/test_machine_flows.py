@@ -209,7 +209,7 @@ def test_of_handoffs_to_a_flow_that_is_gone_any_are_cancelled_and_of_many_it_is_
     moved = [p for p, one in enumerate(flows(state).handoff) if one]
     cancelled = {tuple(p for p in moved if not flows(s).handoff[p]) for _, s in steps(state, unbind("g"))}
     assert sorted(cancelled) == sorted({(), (moved[0],), (moved[1],), tuple(moved)})
-    monkeypatch.setattr("partq.model.rebalancing.norm._SOME", 1)
+    monkeypatch.setattr("partq.model.rebalancing.handoffs.SOME", 1)
     with pytest.raises(TooManyWays):
         list(explain(state, unbind("g"), Observed("ok")))
     assert len(list(steps(state, unbind("g")))) == len(cancelled) - 1

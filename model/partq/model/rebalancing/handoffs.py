@@ -6,13 +6,15 @@ Which partition goes to whom is `norm`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, combinations
 from typing import Final
 
 from ..actions import OK, Action, Answer, Observed
 from ..clauses import clause, point
 from ..configuration import FOREVER, position
 from ..edits import with_part
+from ..errors import TooManyWays
 from ..state import Flows, State, Steps
 from ..statuses import FRESH, LOCKED
 
@@ -27,12 +29,30 @@ back under its name is another one."""
 FLOWLESS: Final = ("unbound", GONE)
 """The states in which a partition's flow has gone."""
 
+SOME: Final = 10
+"""So many handoffs to flows that have gone may be cancelled one by one."""
+
 Owner = tuple[str, str] | None
 Handoff = tuple[str, int, int]
 
 
 def is_bound(flows: Flows, name: str) -> bool:
     return any(name == flow for flow, _ in flows.active + flows.standby)
+
+
+def subsets(moved: Collection[int]) -> Iterator[Collection[int]]:
+    """Of the handoffs to a flow that has gone those that are cancelled: none, all, or any; of many, none or
+    all."""
+    sizes = dict.fromkeys((0, len(moved), *(range(1, len(moved)) if len(moved) <= SOME else ())))
+    return chain.from_iterable(combinations(sorted(moved), size) for size in sizes)
+
+
+def all_tried(state: State, names: Collection[str], seen: Observed | None) -> None:
+    """Raises `TooManyWays` where a history is explained, and not all ways to cancel the handoffs to these
+    flows are tried."""
+    waiting = () if state.flows is None else state.flows.handoff
+    if seen is not None and sum(one is not None and one[0] in names for one in waiting) > SOME:
+        raise TooManyWays
 
 
 @clause("REB-13", "REB-14")

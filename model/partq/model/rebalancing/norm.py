@@ -27,17 +27,16 @@ from .handoffs import (
     NOBODY,
     Handoff,
     Owner,
+    all_tried,
     changed,
     given_back,
     handoff,
     is_bound,
     redistributed,
     settled,
+    subsets,
     unsettled_less,
 )
-
-_SOME: Final = 10
-"""So many handoffs to flows that have gone may be cancelled one by one."""
 
 MOST_LEFT: Final = 3_000
 """So many states are made of flows that are gone at one instant, and of their standbys."""
@@ -110,8 +109,9 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
         if flows is not None and seen is not None:
             yield OK, state
         return
-    for after in all_left(state, [name], action.slack, seen):
+    for after in left(state, name, action.slack):
         yield OK, after
+    all_tried(state, [name], seen)
 
 
 def lost(state: State, proc: str, slack: int, seen: Observed | None) -> Iterator[State]:
@@ -124,8 +124,7 @@ def lost(state: State, proc: str, slack: int, seen: Observed | None) -> Iterator
 def all_left(state: State, names: Sequence[str], slack: int, seen: Observed | None) -> Iterator[State]:
     """The states after several flows are gone at one instant, one by one, as there may be many.
 
-    Raises `TooManyWays` after those that are made where there are more, and, where a history is explained,
-    after those ways to cancel handoffs that are tried."""
+    Raises `TooManyWays` after those that are made where there are more, and what `all_tried` does."""
     found: set[State] = set()
     room = MOST_LEFT
     for order in _orders(state.flows, names):
@@ -138,9 +137,7 @@ def all_left(state: State, names: Sequence[str], slack: int, seen: Observed | No
             raise TooManyWays
         yield from (after for after in states if after not in found)
         found.update(states)
-    waiting = () if state.flows is None else state.flows.handoff
-    if seen is not None and sum(one is not None and one[0] in names for one in waiting) > _SOME:
-        raise TooManyWays
+    all_tried(state, names, seen)
 
 
 def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
@@ -254,20 +251,11 @@ def unbound(state: State, flows: Flows, name: str, slack: int) -> Iterator[State
     orphaned = flows._replace(handoff=_without(flows, name))
     had = any(pair == (name, "ready") for pair in flows.owner)
     moved = {p for p, h in enumerate(flows.handoff) if h is not None and h[0] == name}
-    for some in _subsets(moved):
+    for some in subsets(moved):
         after, back = _cancelled(orphaned, some)
         needs = had or moved > back.keys()
         for timer in started if needs else dict.fromkeys([flows.timer, *started]):
             yield changed(state, after._replace(timer=timer, alone=alone), {**changes, **back}, slack)
-
-
-def _subsets(moved: Collection[int]) -> Iterator[Collection[int]]:
-    """Of the handoffs to a flow that has gone those that are cancelled: none, all, or any; of many, none or
-    all."""
-    sizes = (
-        (0, len(moved), *range(1, len(moved))) if 0 < len(moved) <= _SOME else dict.fromkeys((0, len(moved)))
-    )
-    return chain.from_iterable(combinations(sorted(moved), size) for size in sizes)
 
 
 @point("REB-7")
