@@ -5,8 +5,9 @@ refused before.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
-from ..clauses import clause
+from ..clauses import clause, guard
 from ..configuration import FOREVER
 from ..edits import log_of, put, with_entry, with_log, with_part, with_txn
 from ..sequencing.entering import ended
@@ -35,6 +36,8 @@ def _sent(state: State, txn: Txn, slack: int, strict: bool) -> Iterator[State]:
     for numbered in states:
         done = transaction(numbered, txn.name)
         assert done is not None
+        if not is_in_turn(numbered, done):
+            continue
         after = numbered
         for send in done.sends:
             after = _revealed(after, send, txn.name, slack)
@@ -45,6 +48,14 @@ def _numbered(state: State, name: str, n: int, strict: bool) -> Iterator[State]:
     txn = transaction(state, name)
     assert txn is not None
     return take(state, name, n, strict) if txn.sends[n].number is None else iter((state,))
+
+
+@guard("SEQ-3")
+def is_in_turn(state: State, txn: Txn) -> bool:
+    """Whether what is shown with a number got it after what was sent before it."""
+    pairs = combinations(txn.sends, 2)
+    shown = (pair for pair in pairs if pair[1].seq is not None and pair[0].part == pair[1].part)
+    return all((one.number or 0) < (other.number or 0) for one, other in shown)
 
 
 def _revealed(state: State, send: Pending, name: str, slack: int) -> State:
