@@ -48,7 +48,10 @@ WITHHELD: Final = frozenset(
 _OUTAGE_RULES: Final = frozenset({"ROUTE-5", "ROUTE-6", "ROUTE-8"})
 """Those of them that concern partitions that are down."""
 
-READ: Final = WITHHELD | UNNAMED | {"ROUTE-1", "SCH-1", "SCH-2"}
+_EARLY: Final = frozenset({"SCH-1", "SCH-3"})
+"""With one of these waived what is scheduled, or was cancelled, may come before its time."""
+
+READ: Final = WITHHELD | UNNAMED | _EARLY | {"ROUTE-1", "SCH-2"}
 """The requirements whose waiver changes the effects."""
 
 
@@ -134,7 +137,7 @@ def _activations(
             continue
         active = replace(message, id=as_active(message.id))
         action = Action(ACTIVATE, messages=(active,), about=(message.id,))
-        due = record.call if "SCH-1" in waived else max(record.call, message.scheduled_at - skew)
+        due = max(record.call, message.scheduled_at - skew) if waived.isdisjoint(_EARLY) else record.call
         effect = Effect(record.i, due, FOREVER, action, Observed(), MAYBE, rank)
         yield _shown_by(effect, showings.get(active.id))
         if (again := showings.get(as_again(active.id))) is not None:

@@ -10,7 +10,7 @@ from ..configuration import Config
 from ..departures import beyond, instead
 from ..edits import log_of, with_log, with_part
 from ..locks.norm import Taken, takings
-from ..messages import Delivery
+from ..messages import Delivery, is_dead
 from ..sequencing.norm import counter_of, named, shown_seq
 from ..state import Entry, Lock, Place, State, entries
 from ..statuses import BACK, LOCKED, STATUSES
@@ -94,7 +94,8 @@ def _moved(state: State, seen: Delivery, copied: bool = False) -> State:
     counter = counter_of(state.cfg, seen.seq)
     base = (counter - part.next) % size if part.base is None else part.base
     number = (counter - base) % size
-    if number >= size // 2 or any(other.number == number for other in part.log):
+    early = number >= size // 2 and not is_dead(seen.id)  # the dead-letter queue's first number may be any
+    if early or any(other.number == number for other in part.log):
         return state
     if copied:
         entry = Entry(number, seen.id, BACK, since=state.now, turn=entry.turn, upsets=1, key=entry.key)

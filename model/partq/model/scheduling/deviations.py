@@ -31,8 +31,11 @@ def hidden(told: list[Entry | None], state: State, entry: Entry, reach: int) -> 
 
 @beyond(withdrawn, "SCH-3", broken=True)
 def cancelled_in_vain(state: State, place: Place, slack: int) -> Iterator[State]:
-    """A cancelled message stays."""
+    """A cancelled message stays, also to come before its time: that was its cancel's business."""
     yield state
+    entry = state.parts[place[0]].log[place[1]]
+    if not has_come(state, entry.due, slack):
+        yield put(state, *place, entry._replace(due=max(1, state.now)))
 
 
 @beyond(refusals, "SCH-3", broken=True)
