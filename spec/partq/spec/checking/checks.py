@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from partq.spec import MODULES
 from partq.spec.tools.configuration import Configuration, text
-from partq.spec.tools.labels import module_of
+from partq.spec.tools.labels import STEPS, WITNESSED, actions, module_of, witnessed
 from partq.spec.tools.tlc import LIVENESS, Answer, check
 
 from .figures import Figures
@@ -22,7 +22,7 @@ LIMIT: Final = 900.0
 
 HOURS: Final = 6 * 3600.0
 
-MANY: Final = 100_000
+MANY: Final = 200_000
 """States generated in the last run, from which on it pays to have Java compile again what runs often."""
 
 COMPILED: Final = ("-XX:TieredStopAtLevel=4",)
@@ -84,14 +84,32 @@ def _merged(one: Check) -> Configuration:
 def _run(one: Check) -> Checked:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="partq-check-") as folder:
-        root = started_on(one.configuration)
-        module = Path(folder) / root.name  # TLC looks for both in one folder
-        module.write_bytes(root.read_bytes())
+        module, file = _given(one, Path(folder))
         machine = COMPILED if one.by_hand or one.figures.generated > MANY else ()
-        file = written(one, Path(folder))
         limit = HOURS if one.by_hand else LIMIT
         answer = named(one, check(module, file, timeout=limit, machine=machine))
     return Checked(one, answer, time.perf_counter() - start, compared(one, answer))
+
+
+def _given(one: Check, folder: Path) -> tuple[Path, Path]:
+    """The module that TLC is started on and the configuration, in one folder, where TLC looks for both. Where
+    all states are searched the actions that are taken are printed."""
+    root, found = started_on(one.configuration), one.configuration
+    if found.fair or one.expected is not Expected.HOLDS:
+        module, words = folder / root.name, root.read_text(encoding="utf-8")
+    else:
+        module, words = folder / "Witnessed.tla", witnessed(root.stem, found.steps)
+        one = one._replace(configuration=found._replace(steps=WITNESSED))
+    module.write_text(words, encoding="utf-8")
+    return module, written(one, folder)
+
+
+def untaken(done: Iterable[Checked]) -> list[str]:
+    """The actions that are taken in no scope in which all states were searched: what a property says of them
+    is vacuous."""
+    taken = {line for one in done for line in one.answer.printed}
+    names = {action.name for steps in STEPS for action in actions(steps=steps)}
+    return sorted(name for name in names if f'<<"taken", "{name}">>' not in taken)
 
 
 def named(one: Check, answer: Answer) -> Answer:

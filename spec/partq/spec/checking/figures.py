@@ -95,7 +95,7 @@ def _lines(recorded: Recorded) -> Iterator[str]:
     yield "{"
     yield from _table("checks", recorded.checks, ",")
     yield '"lengths": {'
-    yield textwrap.fill(", ".join(f'"{name}":{length}' for name, length in recorded.lengths.items()), 110)
+    yield textwrap.fill(", ".join(f'"{name}":{length}' for name, length in recorded.lengths.items()), 2000)
     yield "},"
     yield from _table("apalache", recorded.apalache, "")
     yield from ("}", "")

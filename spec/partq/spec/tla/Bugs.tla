@@ -33,10 +33,18 @@ BugMayStoreAnywhere(m, p) == running /\ p \in Choices(m)
 \* A refused message is stored all the same (RCV-1, RCV-12).
 BugNotStored(m) == [ Empty("ready") EXCEPT !.part = 1, !.num = NumberNow(1, m) ]
 
-\* Takes messages with two different keys (KEY-3).
-BugValid(m) == TRUE
+\* A schedule operation is refused and takes effect all the same (RCV-1).
+Keeps(op, m, out) ==
+    /\ msg' = [ msg EXCEPT ![m] = [ Empty("scheduled") EXCEPT !.part = 1, !.num = NumberNow(1, m) ] ]
+    /\ Record(history, Said(op, NoClient, m, out))
+    /\ UNCHANGED << faultVars, counter, home, txn, peekVars, flowVars >>
+BugScheduleInvalidKept(m) == MayBeScheduled(m) /\ ~Valid(m) /\ Keeps("schedule", m, "invalid")
+BugTxnScheduleInvalidKept(m) ==
+    Open /\ MayBeScheduled(m) /\ ~MayJoin(m) /\ Keeps("txn schedule", m, "invalid")
+BugScheduleBatchFailsKept(m) == MayScheduleBatch(m) /\ Down # {} /\ Keeps("schedule batch", m, "refused")
 
-\* Takes a batch of several keys (KEY-7).
+\* Takes messages with two different keys (KEY-3); a batch of several keys (KEY-7).
+BugValid(m) == TRUE
 BugOneKey(m) == TRUE
 
 \* Stores the first message of a batch and forgets the other (RCV-2), or does so only while a

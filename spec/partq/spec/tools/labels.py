@@ -28,6 +28,10 @@ STEPS: Final = (
 """The next-state operators: that of the queue, and of each mechanism with a module of its own."""
 
 
+WITNESSED: Final = "WitnessedNext"
+"""The next-state operator of `witnessed`."""
+
+
 class UnknownForm(ValueError):
     """`Next` has a disjunct that is no action over constant sets."""
 
@@ -87,6 +91,23 @@ def instances(found: Iterable[Action], domains: Domains) -> list[Instance]:
     ]
 
 
+def witnessed(root: str, steps: str) -> str:
+    """A module that extends ``root`` with `WITNESSED`: these steps, where each action is printed, as
+    ``<<"taken", "NAME">>``, when it is first taken."""
+    every = [*enumerate(actions(steps=steps))]
+    seen = r'IsTaken(n, name) == TLCGet(n) \/ (TLCSet(n, TRUE) /\ PrintT(<<"taken", name>>))'
+    none = rf"ASSUME \A n \in 0 .. {len(every)} : TLCSet(n, FALSE)"
+    nexts = [rf'    \/ ({_disjunct(one)}) /\ IsTaken({n}, "{one.name}")' for n, one in every]
+    return extended("Witnessed", "\n".join([seen, none, f"{WITNESSED} ==", *nexts]), root)
+
+
+def _disjunct(action: Action) -> str:
+    """The action as it stands in its `Next`."""
+    given = [f"x{n}" for n in range(len(action.sets))]
+    bound = ", ".join(rf"{name} \in {of}" for name, of in zip(given, action.sets, strict=True))
+    return rf"\E {bound} : {action.name}({', '.join(given)})" if given else action.name
+
+
 def labelled(name: str, body: str, every: Iterable[Instance], steps: str = NEXT) -> str:
     """A module that extends the specification with ``body`` and has one operator for each instance. The
     leading conjunct keeps TLC from descending to the action's own name."""
@@ -97,7 +118,7 @@ def labelled(name: str, body: str, every: Iterable[Instance], steps: str = NEXT)
 
 
 def extended(name: str, body: str, steps: str = NEXT) -> str:
-    """A module that extends that of these steps with ``body``."""
+    """A module that extends that of these steps, or the one called so, with ``body``."""
     return "\n".join([f"---- MODULE {name} ----", f"EXTENDS {module_of(steps)}, TLC", body, "====", ""])
 
 

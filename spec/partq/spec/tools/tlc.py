@@ -20,7 +20,8 @@ from partq.spec.tools.errors import SpecError
 from .toolbox import java, ran, tlc_jar
 from .values import Function, read_state
 
-HEAP: Final = "-Xmx2g"
+HEAP: Final = ("-Xmx2g", "-Xms300m", "-Xmn200m")
+"""Room for what is young from the start: most questions end before any of it has to be collected."""
 
 _MESSAGE: Final = re.compile(r"@!@!@STARTMSG (\d+):\d+ @!@!@\n(.*?)\n?@!@!@ENDMSG \1 @!@!@", re.S)
 _COUNTS: Final = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found")
@@ -161,8 +162,8 @@ def _said(
 def _command(library: Path, folder: Path, machine: Sequence[str]) -> list[str]:
     """TLC, with a folder of its own for its files: it unpacks the standard modules into that of Java's
     temporary files and deletes them at its end, so that two runs in one folder disturb each other."""
-    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", HEAP, f"-Djava.io.tmpdir={folder}", *machine]
-    options += [f"-DTLA-Library={library}", "-cp", str(tlc_jar())]
+    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *HEAP, *machine]
+    options += [f"-Djava.io.tmpdir={folder}", f"-DTLA-Library={library}", "-cp", str(tlc_jar())]
     return [java(), *options, "tlc2.TLC", "-tool", "-metadir", str(folder)]
 
 

@@ -61,7 +61,7 @@ def check(
         return
     asked = known(only or (), {one.name: one for one in every if only or whole or not one.by_hand}, "check")
     if not write:
-        _check_by_tlc(asked, of_apalache, jobs, record, format)
+        _check_by_tlc(asked, of_apalache, jobs, record, format, whole=not only)
         return
     with failing(write, inside=True):
         write.mkdir(parents=True, exist_ok=True)
@@ -75,6 +75,7 @@ def _check_by_tlc(
     jobs: int | None,
     record: bool,
     format: Format,
+    whole: bool,
 ) -> None:
     if record:
         chosen = [one._replace(figures=figures.Figures()) for one in chosen]
@@ -88,6 +89,8 @@ def _check_by_tlc(
         kept = {one.check.name: checks.recorded(one, str(date.today())) for one in done if not one.wrong}
         figures.record_checks(kept)
     _tell_of_earlier(of_apalache)
+    if whole and (names := checks.untaken(done)):
+        fail(f"taken in no scope, so that no property speaks of them: {', '.join(names)}")
     report("checks", done, format, plain=_plain, show=_show)
 
 
