@@ -162,6 +162,14 @@ def ended_as_a_dead_letter(world: World) -> Steps[list[Any]]:
     return (yield from _dead(world))
 
 
+def ended_while_deferred(world: World) -> Steps[str]:
+    """A deferred message whose time ends."""
+    (a,) = yield from _given(world, "a", ttl=10 * SECOND)
+    yield from world.settle("defer", a.lock)
+    yield from world.sleep(20 * SECOND)
+    return outcome((yield from world.receive_deferred(a.seq)))
+
+
 SOUND: dict[Scene, Any] = {
     moved: [[], [("a", "why")], []],
     failed: [0, 1, 2, SPENT],
@@ -175,6 +183,7 @@ SOUND: dict[Scene, Any] = {
     ended: [["a"], [], ["a"], []],
     ended_while_locked: ["ok", []],
     ended_as_a_dead_letter: [("a", None)],
+    ended_while_deferred: "not_found",
 }
 """What a sound broker does in each scene."""
 
@@ -211,6 +220,7 @@ WRONG: dict[str, tuple[Scene, Any]] = {
     "expired-cannot-be-settled": (ended_while_locked, ["lock_lost", []]),
     "lifetime-starts-with-the-lock": (ended_while_locked, ["ok", ["b"]]),
     "dead-letters-expire": (ended_as_a_dead_letter, []),
+    "deferred-live-for-ever": (ended_while_deferred, "ok"),
 }
 """The scene that shows each defect, and what is seen then."""
 

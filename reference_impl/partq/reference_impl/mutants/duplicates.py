@@ -32,6 +32,12 @@ def forgets_what_is_gone(self: Memory, name: tuple[str, str | None], now: int) -
     return there and Memory.is_known(self, name, now)
 
 
+@defect("RCV-2", "name_of", answering, profile="azure-flat")
+def ids_fold_case(self: Memory, name: tuple[str, str | None]) -> tuple[str, str | None]:
+    """Message IDs that differ in case only are taken to be equal: the later message is dropped."""
+    return name[0].lower(), name[1]
+
+
 @defect("DUP-1", "start", before)
 def kill_forgets_ids(self: Faults) -> None:
     """Message IDs are forgotten when the broker is killed."""

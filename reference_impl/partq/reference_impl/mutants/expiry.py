@@ -6,7 +6,7 @@ from ..deadletters import DeadLetters
 from ..expiry import Lifetimes
 from ..partition import Partition
 from ..store import Stored
-from .forms import then
+from .forms import answering, then
 from .registry import defect
 
 
@@ -20,6 +20,12 @@ def expired_delivered(self: Lifetimes) -> bool:
 def expiry_ends_locks(self: Lifetimes, stored: Stored, now: int) -> bool:
     """A message vanishes when its time to live ends, locked or not."""
     return self.has_ended(stored, now) and not stored.is_scheduled()
+
+
+@defect("RCV-15", "goes", answering, profile="azure-flat")
+def deferred_live_for_ever(self: Lifetimes, stored: Stored, goes: bool) -> bool:
+    """A message that was deferred is delivered by its number however long its time to live has ended."""
+    return goes and not stored.deferred
 
 
 @defect("RCV-15")

@@ -58,10 +58,12 @@ def _pass(draft: Draft) -> None:
 
 
 def _in_a_batch(draft: Draft) -> None:
-    """A batch with an ID that was sent, or twice with one of its own."""
+    """A batch with an ID that was sent, or twice with one of its own; where IDs count, and in capitals."""
     one = _sent(draft) if draft.chance(2) else draft.message(draft.key())
     copy = replace(_again(draft, one), session_id=one.session_id, partition_key=one.partition_key)
     other = replace(draft.message(None), session_id=one.session_id, partition_key=one.partition_key)
+    if draft.entity.ids_count and not one.without_id:
+        other = replace(other, id=one.id.upper())
     several = (copy, other) if draft.chance(2) else (other, copy, _again(draft, other))
     draft.send(draft.client(), *several)
 
@@ -152,8 +154,9 @@ CASES: Final = Cases()
 @CASES.case("duplicates", AZURE, "DUP-1", **_DETECTING)
 def _one_is_kept() -> Steps:
     """Within the window one message of an ID is kept, whatever became of it.
-    Sent again while it is there, while it is locked, and when it is gone."""
+    Sent again while it is there, while it is locked, and when it is gone. An ID in capitals is another."""
     yield do.send("c1", message("m1", "a"))
+    yield do.send("c1", message("M1", "a"))
     yield do.send("c2", _copy("m1", 2))
     yield do.receive("c3")
     yield do.send("c1", _copy("m1", 3))

@@ -11,6 +11,7 @@ from partq.conformance.workload.cases import steps as do
 from partq.conformance.workload.cases.case import Cases, Steps
 from partq.conformance.workload.cases.steps import AZURE, message
 from partq.conformance.workload.phrases import Draft, Phrases, browse, settlement
+from partq.conformance.workload.program import Step
 from partq.conformance.workload.weights import Theme, weighed
 from partq.model.messages import Message
 from partq.model.profiles import SECOND
@@ -134,7 +135,10 @@ def _one_is_over() -> Steps:
 @CASES.case("expired-locked", AZURE, "RCV-15")
 def _two_are_held() -> Steps:
     """A locked message is settled after its time to live; when its lock ends otherwise, it is over.
-    Two are locked when their time ends: one is completed, one comes back, and is over."""
+    Two are locked when their time ends: one is completed, one comes back, and is over. One was deferred."""
+    yield do.send("c1", _of_short_life("m3"))
+    yield do.receive("c1")
+    yield do.settle("c1", "defer")
     yield do.send("c1", _of_short_life("m1"))
     yield do.send("c1", _of_short_life("m2"))
     yield do.receive("c2")
@@ -142,5 +146,6 @@ def _two_are_held() -> Steps:
     yield do.pass_time(_LIFE + 2 * SECOND)
     yield do.complete("c2")
     yield do.abandon("c2")
+    yield Step("c1", "receive_deferred", {"pick": [0]})
     yield do.receive("c2", 5)
     yield do.peek("c1")
