@@ -17,7 +17,7 @@ from ..deadletters.norm import all_came
 from ..edits import later, with_client, with_log, with_part
 from ..hooks import Hook
 from ..locks.norm import emptied, is_over, struck
-from ..rebalancing import kills
+from ..rebalancing import kills, losses
 from ..rebalancing import norm as rebalancing
 from ..routing import norm as routing
 from ..settling.norm import expired
@@ -133,7 +133,7 @@ def frontend_lost(state: State, action: Action, seen: Observed | None) -> Steps:
     victim = action.victim or action.proc
     struck_too = _struck(state, None)
     for after in ending(_cursors_loosened(_disturbed(struck_too, victim)), lambda txn: True):
-        for gone in rebalancing.lost(after, victim, action.slack, seen):
+        for gone in losses.lost(after, victim, action.slack, seen):
             yield from ((OK, redrawn) for redrawn in routing.redrawn(gone))
 
 
@@ -141,7 +141,7 @@ def disconnect(state: State, action: Action, seen: Observed | None) -> Steps:
     """A client's connection ends without a word; what it held by locks it keeps (with flows: loses; where
     connections end locks: may lose)."""
     after = _disturbed(state, action.proc)
-    for gone in rebalancing.lost(after, action.proc, action.slack, seen):
+    for gone in losses.lost(after, action.proc, action.slack, seen):
         yield OK, gone
 
 

@@ -131,9 +131,10 @@ def handoff(state: State, action: Action, seen: Observed | None) -> Steps:
     if passing is not None:
         p, old, flows, change = passing
         state = given_back(state, old, p)
-        if change == (old, "ready") and (parted := changed(state, flows, {p: None})).flows is not None:
+        slack = action.slack
+        if change == (old, "ready") and (parted := changed(state, flows, {p: None}, slack)).flows is not None:
             state, flows = parted, parted.flows  # a standby has taken the place of the flow it was for
-        yield OK, changed(state, flows, {p: change})
+        yield OK, changed(state, flows, {p: change}, slack)
 
 
 def handed_over(state: State, action: Action) -> tuple[int, str, Flows, Owner] | None:

@@ -14,7 +14,7 @@ from ..configuration import FOREVER
 from ..errors import TooManyWays
 from ..state import Deadline, Flows, State
 from .handoffs import FLOWLESS, given_back
-from .norm import all_left
+from .losses import all_left
 
 _SOME: Final = 6
 """Of so many flows of which nothing is known any may be gone."""

@@ -2,21 +2,20 @@
 
 A flow that binds or leaves starts the rebalance delay, or a standby takes over at once; at the delay's end
 any even distribution is allowed. `rebalance` and `handoff` are the broker's own moves; `advance` cannot pass
-them once they are overdue. How a partition is handed off is in `handoffs`, what flows receive in `consuming`.
+them once they are overdue. How a partition is handed off is in `handoffs`, what flows receive in `consuming`,
+what is lost at one instant in `losses`.
 
 Reconnecting with a former mapping is `resuming`'s business, changing the partition count that of `scaling`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from itertools import chain, combinations, islice
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from ..actions import INVALID, LOST, OK, REFUSED, Action, Observed, failure
 from ..clauses import clause, guard, point
 from ..configuration import FOREVER
-from ..errors import TooManyWays
 from ..operations import SETTLEMENTS
 from ..state import Deadline, Flows, State, Steps
 from .consuming import receive
@@ -37,9 +36,6 @@ from .handoffs import (
     subsets,
     unsettled_less,
 )
-
-MOST_LEFT: Final = 3_000
-"""So many states are made of flows that are gone at one instant, and of their standbys."""
 
 
 def bind(state: State, action: Action, seen: Observed | None) -> Steps:
@@ -112,45 +108,6 @@ def unbind(state: State, action: Action, seen: Observed | None) -> Steps:
     for after in left(state, name, action.slack):
         yield OK, after
     all_tried(state, [name], seen)
-
-
-def lost(state: State, proc: str, slack: int, seen: Observed | None) -> Iterator[State]:
-    """All flows of a client are lost. Raises what `all_left` does."""
-    flows = state.flows
-    every = () if flows is None else flows.active + flows.standby
-    return all_left(state, [name for name, who in every if who == proc], slack, seen)
-
-
-def all_left(state: State, names: Sequence[str], slack: int, seen: Observed | None) -> Iterator[State]:
-    """The states after several flows are gone at one instant, one by one, as there may be many.
-
-    Raises `TooManyWays` after those that are made where there are more, and what `all_tried` does."""
-    found: set[State] = set()
-    room = MOST_LEFT
-    for order in _orders(state.flows, names):
-        states = [state]
-        for name in order:
-            made = list(islice(chain.from_iterable(left(one, name, slack) for one in states), room))
-            room -= len(made)
-            states = list(dict.fromkeys(made))
-        if not room:
-            raise TooManyWays
-        yield from (after for after in states if after not in found)
-        found.update(states)
-    all_tried(state, names, seen)
-
-
-def _orders(flows: Flows | None, names: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """In what orders flows that are gone at one instant may be replaced by standbys: first standbys that
-    take over nothing, then as many active ones as there are standbys left, and in the end those standbys that
-    are gone, too."""
-    standby = () if flows is None else tuple(name for name, _ in flows.standby)
-    going = tuple(name for name in standby if name in names)
-    active = tuple(name for name in names if name not in going)
-    for early in chain.from_iterable(combinations(going, size) for size in range(len(going) + 1)):
-        late = tuple(name for name in going if name not in early)
-        for first in combinations(active, min(len(active), len(standby) - len(early))):
-            yield (*early, *first, *(name for name in active if name not in first), *late)
 
 
 @point("REB-4", "REB-9", "REB-10")
