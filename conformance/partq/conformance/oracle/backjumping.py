@@ -15,8 +15,8 @@ from typing import Final, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from partq.conformance.oracle.effects import Effect, name_of, named_by
-from partq.conformance.oracle.explanations import explanations
-from partq.conformance.oracle.roles import SHOWS, Role, by_role
+from partq.conformance.oracle.explanations import at, explanations
+from partq.conformance.oracle.roles import CUTS, SHOWS, TELLS, Role, by_role
 from partq.model.configuration import position
 from partq.model.operations import DRAINED
 from partq.model.state import State, transaction
@@ -89,18 +89,23 @@ def jump_back(
 def conflict_of(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> Conflict:
     """What the effect, which that state does not explain by ``horizon`` (ns), depends on. ``held``: of each
     lock token the message."""
+    if state.flows is not None and not [*at(state, max(state.now, effect.call))]:
+        return lambda state: state.flows  # one of their timers is due before
     return _CONFLICTS.get(effect.action.op, _of_settlement)(state, effect, horizon, held)
 
 
 def concerned(state: State, effect: Effect, horizon: int, held: Mapping[str, str]) -> frozenset[str]:
     """The messages that an effect is about which that state does not explain by ``horizon`` (ns). What was
-    refused is about the messages of its locks alone."""
+    refused is about the messages of its locks alone, and an event about those for which a handoff waits."""
     if effect.action.op in SHOWS and effect.ok:
         return frozenset(_unexplained(state, effect, horizon))
     if effect.action.op == DRAINED:
         return frozenset(_stored(state))
     if effect.action.messages and effect.ok:
         return frozenset(message.id for message in effect.action.messages)
+    if effect.action.op == TELLS and (p := position(state.cfg, effect.action.partition)) is not None:
+        parts = state.parts[p : p + 1]
+        return frozenset(entry.id for part in parts for entry in part.log if entry.lock is not None)
     return frozenset(named_by(effect.action, held))
 
 
@@ -206,5 +211,5 @@ _CONFLICTS: Final = by_role(
         Role.DRAINED: _of_drained,
         Role.FLOW: _of_flows,
     }
-)
+) | dict.fromkeys(CUTS, _of_flows)
 """The parts of the state on which an operation depends; settlements name locks."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from random import Random
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from partq.conformance.oracle import roles
 from partq.conformance.oracle.effects import BUSY, MAYBE, Effect, name_of
 from partq.model.configuration import FOREVER, Config, position
 from partq.model.domains.norm import key_in_order
+from partq.model.grouping import grouped
 from partq.model.operations import Outcome
 from partq.model.profiles import OrderDomain
 
@@ -126,7 +128,8 @@ def _within(low: int, high: int) -> Estimate:
 
 
 def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]:
-    """When flows came and went: an event tells of it at once, or a rebalance a delay (ns) later."""
+    """When flows came and went: an event tells of it at once, or a rebalance a delay (ns) later. A connection
+    that may have ended did so at once."""
     events = [effect for effect in effects if effect.action.op == roles.TELLS]
     ready = sorted({event.call for event in events if event.action.state == "ready"})
     found = {}
@@ -137,8 +140,8 @@ def _told_of_flows(effects: Sequence[Effect], delay: int) -> dict[int, Estimate]
                 found[n] = _within(effect.call, effect.ret).moved((ready[index] - delay) * FINE)
         elif effect.action.op in roles.LEAVES:
             told = [e.call for e in events if e.action.state in _LEFT and effect.call <= e.call <= effect.ret]
-            if told:
-                found[n] = _within(effect.call, effect.ret).moved(told[0] * FINE)
+            if told or effect.doubt & MAYBE:
+                found[n] = _within(effect.call, effect.ret).moved((told or [effect.call])[0] * FINE)
     return found
 
 
@@ -315,15 +318,32 @@ def _by_outage(effects: Sequence[Effect], homes: Homes, cfg: Config) -> Iterator
 
 
 def _by_first_ready(effects: Sequence[Effect]) -> Iterator[Ordering]:
-    """Of flows that bind at once, those to which partitions are given soonest come first."""
-    ready = [e for e in effects if e.action.op == roles.TELLS and e.action.state == "ready"]
-    binds = [n for n, e in enumerate(effects) if e.action.op in roles.BINDS and e.ok]
-    firsts = {
-        n: min((e.call for e in ready if e.action.flow == effects[n].action.flow), default=FOREVER)
-        for n in binds
-    }
-    given = sorted((n for n in binds if firsts[n] < FOREVER), key=firsts.__getitem__)
-    yield from ((a, b) for a in given for b in binds if firsts[a] < firsts[b] and _overlap(effects, a, b))
+    """Of flows that bind at once, those to which a rebalance gives partitions soonest come first, and then
+    those that take over from another one, as a standby does."""
+    binds = {e.action.flow: n for n, e in enumerate(effects) if e.action.op in roles.BINDS and e.ok}
+    told = grouped((e.action.partition, e) for e in effects if e.action.op == roles.TELLS)
+    firsts: dict[int, tuple[bool, int]] = {}
+    for events in told.values():
+        for n, event in enumerate(events):
+            bind = binds.get(event.action.flow)
+            if event.action.state == "ready" and bind is not None:
+                first = _is_taken_over(effects, events[max(0, n - 2) : n]), event.call
+                firsts[bind] = min(first, firsts.get(bind, first), key=itemgetter(1))
+    given = sorted(firsts, key=firsts.__getitem__)
+    later = [n for n in binds.values() if n not in firsts]
+    for index, a in enumerate(given):
+        others = (b for b in given[index + 1 :] if firsts[a] < firsts[b])
+        yield from ((a, b) for b in chain(others, () if firsts[a][0] else later) if _overlap(effects, a, b))
+
+
+def _is_taken_over(effects: Sequence[Effect], events: Sequence[Effect]) -> bool:
+    """Whether a partition with these last events passes from a flow that leaves to a standby."""
+    states = [event.action.state for event in events]
+    if states[-1:] != ["unassigned"] or states[0] in ("paused", "unbound"):
+        return False
+    event = events[-1]
+    leaves = (e for e in effects if e.action.op in roles.LEAVES and e.action.flow == event.action.flow)
+    return any(e.call <= event.ret and event.call <= e.ret for e in leaves)
 
 
 def _overlap(effects: Sequence[Effect], a: int, b: int) -> bool:

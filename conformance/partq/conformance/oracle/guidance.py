@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from random import Random
 from typing import Final, NamedTuple
 
@@ -95,7 +95,8 @@ class Known:
         if effect.missed:
             return True
         if effect.action.op in CUTS:
-            return any(who == effect.action.proc and a < n < b for who, a, b in self.lost_flows)
+            mine = (span for who, *span in self.lost_flows if who == effect.action.proc)
+            return any(effect.call <= until and since <= effect.ret for since, until in mine)
         ids = [self.held.get(token) for token in effect.action.locks]
         shown = (self.effects[k] for id in ids for k in self.shows.get(id or "", ()))
         again = any(other.action.op in DELIVERS and other.call >= effect.call for other in shown)
@@ -212,31 +213,32 @@ class Guide:
         places = range(self.known.count)
         return {(group, p): random.randrange(self.known.count) for group in masks for p in places}
 
-    def learn(self, stuck: Iterable[Effect]) -> None:
-        """Note at which effects a search failed."""
+    def learn(self, concerned: Iterable[Iterable[str]]) -> None:
+        """Note at which messages a search failed."""
         clues = self.known.clues
-        for effect in stuck if clues is not None else ():
-            for shown in effect.observed.messages:
-                group = None if clues is None else clues.groups.get(shown.id)
-                if group is not None:
-                    self.failures[group, self.chosen[group]] += 1
+        for id in chain.from_iterable(concerned) if clues is not None else ():
+            group = None if clues is None else clues.groups.get(id)
+            if group is not None:
+                self.failures[group, self.chosen[group]] += 1
 
 
 def _lost_flows(effects: Sequence[Effect]) -> tuple[tuple[str, int, int], ...]:
-    """The clients of flows that are gone though neither was unbound nor a broker killed: each with the bind,
-    and with what was refused first."""
-    bound: dict[str, int] = {}
+    """The clients of flows that are gone though neither was unbound nor a broker killed: each with the times
+    between which that happened, as an event says, or from the bind to what was refused first."""
+    bound: dict[str, Effect] = {}
     found: list[tuple[str, int, int]] = []
-    for n, effect in enumerate(effects):
+    for effect in effects:
         flow, op, status = effect.action.flow, effect.action.op, effect.observed.status
         if op == KILLS:
             bound.clear()
         elif op in BINDS and flow is not None and status == Outcome.OK:
-            bound[flow] = n
+            bound[flow] = effect
         elif flow in bound and op == UNBINDS and status == Outcome.OK:
             del bound[flow]
+        elif flow in bound and op == TELLS and effect.action.state == "unbound":
+            found.append((bound.pop(flow).action.proc, effect.call, effect.ret))
         elif flow in bound and status == Outcome.ERROR and effect.observed.error in FOR_GOOD:
-            found.append((effect.action.proc, bound.pop(flow), n))
+            found.append((effect.action.proc, bound.pop(flow).call, effect.ret))
     return tuple(found)
 
 

@@ -252,7 +252,7 @@ def _guessed(question: Question, budget: _Budget) -> Found | None:
             return found
         if budget.is_spent(GUESSING):
             break
-        guide.learn(found.stuck)
+        guide.learn(found.concerned)
     return None
 
 

@@ -5,15 +5,21 @@ leave one or two flows for each partition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import compress
+from typing import Final
 
 from partq.conformance.oracle.effects import Effect
+from partq.conformance.oracle.roles import BINDS, TELLS
 from partq.model.configuration import FOREVER
-from partq.model.rebalancing.events import may_be_untold
+from partq.model.grouping import grouped
+from partq.model.rebalancing.events import Change, may_be_untold, tells
 from partq.model.state import Flows
 
 Target = tuple[str | None, ...]
+
+_HAVING: Final = frozenset({"ready", "paused"})
+"""The states in which a flow that is there has a partition."""
 
 
 class Foretold:
@@ -33,27 +39,49 @@ class Foretold:
         self.events = events
         self.unordered = unordered
         self.end = max((effect.call for effect in effects), default=0)
+        told = (effect.action.op == TELLS and effect.action.state in _HAVING for effect in effects)
+        self.having = _by_flow(effects, told)
+        self.binding = _by_flow(effects, (effect.action.op in BINDS for effect in effects))
+
+    def agree(self, before: Flows, flows: Flows, done: int) -> bool:
+        """Whether the events to come tell of every change that is not observed yet, and of no flow that has
+        gone since ``before``, and does not come back, that it has a partition still."""
+        if flows.active != before.active or flows.standby != before.standby:
+            gone = {name for name, _ in before.active + before.standby}
+            for name in gone.difference(name for name, _ in flows.active + flows.standby):
+                to_come = (self.having.get(name, 0), self.binding.get(name, 0))
+                if [bool(mask & ~done) for mask in to_come] == [True, False]:
+                    if all(flow != name or state not in _HAVING for _, flow, state, _ in flows.unseen):
+                        return False
+        return not flows.unseen or self.agrees(flows, done)
 
     def agrees(self, flows: Flows, done: int) -> bool:
         """Whether the events to come tell of every change that is not observed yet."""
-        coming: dict[int, Iterator[Effect]] = {}
-        for change in flows.unseen:
-            p, flow, state, latest = change
-            if p in self.unordered:
+        changes = grouped((change[0], change) for change in flows.unseen)
+        return all(
+            self._tell(several, [*self._coming(p, done)], p in self.unordered)
+            for p, several in changes.items()
+        )
+
+    def _tell(self, changes: Sequence[Change], coming: Sequence[Effect], unordered: bool) -> bool:
+        """Whether these events, in an order that their times allow, tell of a partition's changes, one after
+        another. ``unordered``: whether that need not be the order in which they stand."""
+        if not changes:
+            return True
+        if not coming:
+            return all(latest >= self.end for *_, latest in changes)
+        first, left = changes[0], changes[1:]
+        soonest = min(event.ret for event in coming)
+        for n, event in enumerate(coming if unordered else coming[:1]):
+            if event.call > soonest:
                 continue
-            if p not in coming:
-                coming[p] = self._coming(p, done)
-            event = next(coming[p], None)
-            if event is None and latest >= self.end:
-                continue
-            if event is not None and may_be_untold(change, event.action):
-                coming[p] = chain((event,), coming[p])
-                continue
-            if event is None or event.action.state != state or event.action.flow not in (None, flow):
-                return False
-            if event.call > latest:
-                return False
-        return True
+            if may_be_untold(first, event.action):
+                if self._tell(left, coming, unordered):
+                    return True
+            elif tells(first, event.action) and event.call <= first[3]:
+                if self._tell(left, [*coming[:n], *coming[n + 1 :]], unordered):
+                    return True
+        return False
 
     def targets(
         self, flows: Flows, done: int, hasty: bool, latest: int, even: bool = True
@@ -97,7 +125,8 @@ class Foretold:
             return [*stays, *others] if late or not stays else stays
         heir = next((event.action.flow for event in coming if event.action.state == "ready"), None)
         if coming[0].action.state == "paused" and (not hasty or heir not in names or _called_off(coming)):
-            return [*others, *stays]  # or it is a later rebalance's, or a fault came before it was told
+            later = stays if heir is not None and heir not in names else []  # a rebalance to come tells of it
+            return [*dict.fromkeys((*later, *others, *stays))]  # or a fault came before it was told
         if coming[0].action.state in ("paused", "unassigned", "ready") and heir in names:
             return [heir, *(name for name in stays if name != heir)]
         if untold and coming[0].action.state in ("paused", "unassigned"):
@@ -117,6 +146,14 @@ class Foretold:
 
     def _coming(self, p: int, done: int) -> Iterator[Effect]:
         return (self.effects[n] for n in self.events.get(p, ()) if not done >> n & 1)
+
+
+def _by_flow(effects: Sequence[Effect], chosen: Iterable[bool]) -> dict[str | None, int]:
+    """By flow: which of the chosen effects are about it, as bits."""
+    found: dict[str | None, int] = {}
+    for n in compress(range(len(effects)), chosen):
+        found[effects[n].action.flow] = found.get(effects[n].action.flow, 0) | 1 << n
+    return found
 
 
 def _called_off(coming: Sequence[Effect]) -> bool:

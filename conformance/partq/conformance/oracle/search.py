@@ -326,7 +326,7 @@ class Search:
         for way in ways:
             try:
                 for after in explanations(node.state, way, horizon, busy, tried, goes_on=self._goes_on):
-                    if self._is_foretold(after, done):
+                    if self._is_foretold(node.state, after, done):
                         then = self._advanced(done, after, node)
                         yield n, structs.replace(then, busy=True) if busy else then
                     elif (refuted := refuted + 1) >= FREE and not self._goes_on():
@@ -346,7 +346,7 @@ class Search:
         made = False
         for after in events(node.state, effect):
             made = True
-            if self._is_foretold(after, node.done | 1 << n):
+            if self._is_foretold(node.state, after, node.done | 1 << n):
                 yield n, self._after(node, n, after)
         if not made:
             yield from self._timers(node, horizon, effect.call)
@@ -359,13 +359,12 @@ class Search:
             found.append(effect)
         return self.ways.setdefault(n, tuple(found))
 
-    def _is_foretold(self, state: State, done: int) -> bool:
-        """Whether the state agrees with the assignment events to come."""
-        flows = state.flows
+    def _is_foretold(self, before: State, state: State, done: int) -> bool:
+        """Whether the state agrees with the assignment events to come. ``before``: the one that led to it."""
         return (
-            flows is None
-            or not flows.unseen
-            or self.foretold.agrees(flows, done)
+            before.flows is None
+            or state.flows is None
+            or self.foretold.agree(before.flows, state.flows, done)
             or not UNTRUE.isdisjoint(state.cfg.waived)
         )
 
@@ -379,7 +378,7 @@ class Search:
         for number, after in enumerate(left_to_itself(node.state, horizon, targets, late)):
             if number >= FREE and not self._goes_on():
                 return
-            if self._is_foretold(after, node.done):
+            if self._is_foretold(node.state, after, node.done):
                 yield None, structs.replace(node, state=after)
 
     def _after(self, node: _Node, n: int, state: State) -> _Node:

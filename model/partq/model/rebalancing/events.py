@@ -30,7 +30,7 @@ def assignment(state: State, action: Action, seen: Observed | None) -> Steps:
 def _told_of_deleted(state: State, flows: Flows, p: int, action: Action) -> Iterator[State]:
     """The states after an event of a partition that is deleted: its end may be told."""
     news = _untold(flows, p, action)
-    if news and _tells(news[0], action):
+    if news and tells(news[0], action):
         yield heard(state, flows, p, news[1:])
 
 
@@ -40,7 +40,7 @@ def told(state: State, flows: Flows, p: int, action: Action, fold: int) -> Itera
     tells of."""
     news = _untold(flows, p, action)
     if news:
-        if _tells(news[0], action):
+        if tells(news[0], action):
             yield heard(state, flows, p, news[1:])
         return
     if _tells_of_end(flows, p, action):
@@ -61,7 +61,7 @@ def _untold(flows: Flows, p: int, action: Action) -> list[Change]:
     return news
 
 
-def _tells(change: Change, action: Action) -> bool:
+def tells(change: Change, action: Action) -> bool:
     return change[2] == action.state and action.flow in (None, change[1])
 
 
@@ -71,7 +71,7 @@ def may_be_untold(change: Change, action: Action) -> bool:
     a partition that was deleted."""
     _, flow, told, latest = change
     if latest == FOREVER:
-        return not _tells(change, action)
+        return not tells(change, action)
     if told == "unassigned":
         return action.state == "ready" and action.flow in (None, flow)
     return told == "paused" != action.state
