@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from partq.spec import MODULES
 from partq.spec.tools.configuration import Configuration, text
 from partq.spec.tools.labels import STEPS, WITNESSED, actions, module_of, witnessed
+from partq.spec.tools.pruning import pruned
 from partq.spec.tools.tlc import LIVENESS, Answer, check
 
 from .figures import Figures
@@ -93,15 +94,16 @@ def _run(one: Check) -> Checked:
 
 def _given(one: Check, folder: Path) -> tuple[Path, Path]:
     """The module that TLC is started on and the configuration, in one folder, where TLC looks for both. Where
-    all states are searched the actions that are taken are printed."""
+    all states are searched the actions that are taken are printed; else what is not needed is left out."""
     root, found = started_on(one.configuration), one.configuration
     if found.fair or one.expected is not Expected.HOLDS:
-        module, words = folder / root.name, root.read_text(encoding="utf-8")
+        module, file = folder / root.name, written(one, folder)
+        words = pruned(root, file.read_text(encoding="utf-8"))
     else:
         module, words = folder / "Witnessed.tla", witnessed(root.stem, found.steps)
-        one = one._replace(configuration=found._replace(steps=WITNESSED))
+        file = written(one._replace(configuration=found._replace(steps=WITNESSED)), folder)
     module.write_text(words, encoding="utf-8")
-    return module, written(one, folder)
+    return module, file
 
 
 def untaken(done: Iterable[Checked]) -> list[str]:

@@ -1,5 +1,6 @@
-"""The figures of the last run of each question, in a generated file: ``tla/figures.json``, a line a question
-(of counterexamples it has only how long each is).
+"""The figures of the last run of each question, in a generated file, ``tla/figures.json``.
+
+Of counterexamples it has only how long each is.
 
 `manifest` has the questions.
 """
@@ -7,9 +8,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -93,15 +94,11 @@ def write_figures(recorded: Recorded, file: Path = FIGURES) -> None:
 
 def _lines(recorded: Recorded) -> Iterator[str]:
     yield "{"
-    yield from _table("checks", recorded.checks, ",")
-    yield '"lengths": {'
-    yield textwrap.fill(", ".join(f'"{name}":{length}' for name, length in recorded.lengths.items()), 2000)
-    yield "},"
-    yield from _table("apalache", recorded.apalache, "")
-    yield from ("}", "")
-
-
-def _table(name: str, entries: Mapping[str, Any], end: str) -> Iterator[str]:
-    yield f'"{name}": {{'
-    yield ",\n".join(f'"{key}": {msgspec.json.encode(one).decode()}' for key, one in entries.items())
-    yield f"}}{end}"
+    checks = (f'"{name}":{msgspec.json.encode(one).decode()}' for name, one in recorded.checks.items())
+    lengths = (f'"{name}":{length}' for name, length in recorded.lengths.items())
+    for name, entries in (("checks", checks), ("lengths", lengths)):
+        yield from (f'"{name}": {{', textwrap.fill(", ".join(entries), 2000, break_on_hyphens=False), "},")
+    yield '"apalache": {'
+    runs = recorded.apalache.items()
+    yield ",\n".join(f'"{name}": {msgspec.json.encode(one).decode()}' for name, one in runs)
+    yield from ("}", "}", "")
