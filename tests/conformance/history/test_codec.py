@@ -164,6 +164,7 @@ MALFORMED: dict[str, tuple[bytes, int | None, str | None, str]] = {
     "truncated header": (ndjson(HEADER)[:-5], 1, None, "truncated"),
     "truncated record": (ndjson(HEADER, SEND)[:-9], 2, None, "truncated"),
     "not JSON": (ndjson(HEADER) + b"{'i': 0}\n", 2, None, "not JSON"),
+    "an open text": (ndjson(HEADER) + b'{"i":"\n', 2, None, "Unterminated string starting at column"),
     "two values on a line": (ndjson(HEADER) + b"{} {}\n", 2, None, "not JSON"),
     "blank line": (ndjson(HEADER, b"\n", SEND), 2, None, "empty"),
     "a list": (ndjson(HEADER, [1]), 2, None, "expected an object"),

@@ -123,7 +123,7 @@ def _not_json(error: json.JSONDecodeError, line: bytes) -> str:
         return "the line is empty"
     if not line.endswith(b"\n"):
         return "is cut off: the file is truncated, or this is not JSON"
-    return f"not JSON: {error.msg} at column {error.colno}"
+    return f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
 
 
 # --- writing ----------------------------------------------------------------------------------------
