@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from . import mechanisms
+from .profiles import unpromised
 
 Where = Callable[[Any], bool]
 P = ParamSpec("P")
@@ -142,7 +143,7 @@ def in_force(cfg: Any) -> Mapping[Norm, Norm]:
 
 
 def _put_together(cfg: Any, waived: frozenset[str], consulted: Consulted | None) -> Mapping[Norm, Norm]:
-    lifted = waived & cfg.binding
+    lifted = waived & (cfg.binding | unpromised(cfg.profile.name))
     found: dict[Norm, Norm] = {}
     for norm, departures in _registry.items():
         changes = []

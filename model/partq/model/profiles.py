@@ -38,7 +38,7 @@ from .family import Profile as Profile
 from .family import rule_problem as rule_problem
 from .profile_file import ProfileError as ProfileError
 from .profile_file import digest, parse, plain
-from .requirements import catalogue, selected
+from .requirements import PROFILE_COLUMNS, catalogue, selected
 
 BUILT_IN: Final = (
     "azure-standard",
@@ -124,3 +124,11 @@ def grounds_of(name: str) -> Mapping[str, Ground | None]:
 def requirements_of(name: str) -> frozenset[str]:
     """The IDs of the requirements that apply to the profile of that name. Raises `UnknownProfile`."""
     return frozenset(grounds_of(name))
+
+
+@cache
+def unpromised(name: str) -> frozenset[str]:
+    """The IDs of the requirements that do not bind the profile of that name and might be taken for a promise
+    all the same: none under a profile of the catalogue, which says what holds there instead. Raises
+    `UnknownProfile`."""
+    return frozenset() if name in PROFILE_COLUMNS else frozenset(catalogue()) - requirements_of(name)

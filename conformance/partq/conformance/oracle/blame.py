@@ -27,7 +27,7 @@ from partq.conformance.oracle.uses import unmet
 from partq.model import clauses
 from partq.model.configuration import NARROWLY, WIDE
 from partq.model.departures import Consulted
-from partq.model.profiles import requirements_of
+from partq.model.profiles import requirements_of, unpromised
 from partq.model.requirements import requirement, special_first, unpreceded
 
 REJECTING: Final = 4
@@ -79,10 +79,13 @@ def blame(
     spared: frozenset[str] = frozenset(),
 ) -> Blame:
     """Which requirements a history that the judge rejects may violate. ``whole``: the history that it
-    was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed. The other arguments
+    was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed, beside what
+    the profile does not promise. The other arguments
     are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
     rejection."""
-    reading, consulted = Reading.of(history), Consulted(spared)
+    reading = Reading.of(history)
+    spared |= unpromised(reading.history.header.profile)
+    consulted = Consulted(spared)
     most = None if nodes is None else REJECTING * nodes
     judgement = judge(reading, REJECTING * seconds, late, consulted, most)
     visited, all_asked = judgement.visited, judgement.status is Judged.REJECTED

@@ -36,6 +36,7 @@ from partq.conformance.oracle.reading import (
 )
 from partq.conformance.oracle.search import Found, Outcome, Search, Tell, untold
 from partq.model.departures import Consulted
+from partq.model.profiles import unpromised
 from partq.model.state import State
 
 SECONDS: Final = 2.0
@@ -133,13 +134,17 @@ def judge(
 ) -> Judgement:
     """Judge every entity of the history, or of the reading of one; the worst judgement stands. ``seconds``:
     the budget for each entity, of the processor's time. ``late``: by how many ns timers of the broker may be
-    late, if later than the history says. ``waived``: requirements that are not enforced. ``nodes``: how many
+    late, if later than the history says. ``waived``: requirements that are not enforced; nor are those that
+    the profile does not promise, where they alone reject. ``nodes``: how many
     nodes the searches of an entity visit together at the most; None: as many as the time allows. ``again``:
     it is a second look, with more nodes than the first: most of them go into searches that start again in
     orders that are drawn. ``tell``: called with how far an entity's search has come."""
-    worst = Judgement(Judged.ACCEPTED)
-    for entity in Reading.of(history).entities:
+    worst, reading = Judgement(Judged.ACCEPTED), Reading.of(history)
+    unasked = unpromised(reading.history.header.profile)
+    for entity in reading.entities:
         judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived, again)
+        if judgement.status is Judged.REJECTED and judgement.visited and not waived >= unasked:
+            judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived | unasked, again)
         if judgement.status is Judged.REJECTED and judgement.visited and not waived >= ANY_ORDER:
             if entity.leaves_order_open:
                 judgement = _with_any_order(judgement, entity, _Budget(seconds, nodes, tell), late, waived)
