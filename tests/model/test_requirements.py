@@ -277,7 +277,7 @@ BAD = {
         'kind = "vendor page", pages = { "a page" = "javascript:alert(1)" }',
         "must be an https address",
     ),
-    "bad syntax": ('id = "KEY-1"', "id = ", "routing/rules.toml:3: no TOML: "),
+    "bad syntax": ('id = "KEY-1"', "id = ", "routing/rules.toml:3: not valid TOML: "),
     "behind an unknown rule": ("\nlevel", '\nafter = "KEY-7"\nlevel', "'after' has an unknown value 'KEY-7'"),
 }
 

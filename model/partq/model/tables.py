@@ -203,7 +203,7 @@ def document(toml: str, where: str, error: type[TableError]) -> Table:
         raise error(where, (), "is nested too deeply") from None
     except ValueError as problem:  # of a number of thousands of digits, too
         line = re.search(r"at line (\d+)", str(problem))
-        raise error(f"{where}:{line[1]}" if line else where, (), f"no TOML: {problem}") from None
+        raise error(f"{where}:{line[1]}" if line else where, (), f"not valid TOML: {problem}") from None
 
 
 def located(error: TableError, where: str, toml: str) -> TableError:

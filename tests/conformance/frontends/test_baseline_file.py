@@ -63,7 +63,7 @@ def test_as_people_write_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("= 1", "no TOML"),
+        ("= 1", "not valid TOML"),
         ("", "schema: expected 'partq.baseline/1'"),
         ("[[violatd]]", "unknown key 'violatd'; did you mean violated?"),
         ("violated = 1", "violated: expected tables that begin with [[violated]]"),

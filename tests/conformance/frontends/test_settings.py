@@ -65,7 +65,7 @@ def test_no_table(text: str) -> None:
         ("require = ['101%']", "'101%' is neither a rule"),
         ("open = '0.1'", "'0.1' is no share such as 0.1%, nor 0"),
         ("open = 0.1", "open: expected a text, not 0.1"),
-        ("broker = ", "no TOML"),
+        ("broker = ", "not valid TOML"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(table: str, said: str) -> None:

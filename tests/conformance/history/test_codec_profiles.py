@@ -120,7 +120,7 @@ def test_a_hostile_profile_is_one_line(case: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\xff", "no TOML: 'utf-8' codec"),
+        (b"\xff", "not valid TOML: 'utf-8' codec"),
         (b"", "mine.toml:1: field 'schema' is missing"),
         (b"a = " + b"[" * 50_000, "nested too deeply"),
         (b"#" * 200_000, "longer than 100,000 characters"),

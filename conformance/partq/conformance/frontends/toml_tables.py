@@ -26,7 +26,7 @@ def decoded(file: Path) -> str:
     except OSError as error:
         raise BadTable(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise BadTable(f"{file}: no TOML: {error}") from None
+        raise BadTable(f"{file}: not valid TOML: {error}") from None
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadTable(f"{where}: no TOML: {error}") from None
+        raise BadTable(f"{where}: not valid TOML: {error}") from None
 
 
 def value_text(value: object) -> str:

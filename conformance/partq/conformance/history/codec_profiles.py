@@ -55,7 +55,7 @@ def named_profile(word: str, folder: Path | None = None) -> str:
     except OSError as error:
         raise UnknownProfile(f"{file}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise UnknownProfile(f"{file}: no TOML: {error}") from None
+        raise UnknownProfile(f"{file}: not valid TOML: {error}") from None
     except ProfileError as error:
         raise UnknownProfile(str(error)) from None
     _FILES[name] = word if folder is None else str(file)

@@ -723,6 +723,15 @@ def test_open_questions_and_contradictions_are_told(partq: Partq) -> None:
     assert "contradiction: " in ran.flat
 
 
+def test_a_list_has_its_names_whole_in_a_narrow_terminal(
+    partq: Partq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = partq("list", "cases", "--profile", "azure-premium")
+    assert "session-against-partition-key" in ran.out
+    assert "…" not in ran.out
+
+
 def test_the_whole_catalogue(partq: Partq) -> None:
     ran = partq("explain", "--all")
     assert ran.code == 0

@@ -73,7 +73,7 @@ def _written(file: Path, text: str) -> str:
 
 def _with_table(file: Path, profile: str | None) -> str | None:
     """The text that the file has to end with, so that it has the table; None where it has one. Ends with one
-    line where the file, or what it would be, is no TOML."""
+    line where the file, or what it would be, is not valid TOML."""
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     more = _text("pyproject.toml", profile)
     if text:

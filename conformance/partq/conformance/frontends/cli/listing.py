@@ -158,10 +158,14 @@ def _plain(entry: Entry, exempt: Exempt) -> dict[str, Any]:
 
 
 def _show(kind: Kind, found: list[Entry], exempt: Exempt) -> None:
+    """Names whole, to be copied, however narrow the terminal is."""
     fields = FEW if exempt else COLUMNS.get(kind, FEW)
+    widest = max((len(entry.name) for entry in found), default=0)
     table = Table(box=None, pad_edge=False, show_header=fields != FEW or bool(exempt))
     for field in (*fields, *exempt):
-        table.add_column({"name": kind.value.removesuffix("s"), "text": "about"}.get(field, field))
+        heading = {"name": kind.value.removesuffix("s"), "text": "about"}.get(field, field)
+        least = widest if field == "name" else None
+        table.add_column(heading, no_wrap=field == "name", min_width=least, overflow="fold")
     for entry in found:
         cells = [getattr(entry, field) for field in fields]
         cells += [rules.get(entry.name, "applies") for rules in exempt.values()]
