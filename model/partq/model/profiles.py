@@ -128,7 +128,9 @@ def requirements_of(name: str) -> frozenset[str]:
 
 @cache
 def unpromised(name: str) -> frozenset[str]:
-    """The IDs of the requirements that do not bind the profile of that name and might be taken for a promise
-    all the same: none under a profile of the catalogue, which says what holds there instead. Raises
+    """The IDs of the requirements on numbers that do not bind the profile of that name though its broker
+    shows some: none under a profile of the catalogue, which says what holds there instead. Raises
     `UnknownProfile`."""
-    return frozenset() if name in PROFILE_COLUMNS else frozenset(catalogue()) - requirements_of(name)
+    if name in PROFILE_COLUMNS or not profile(name).shows_seq:
+        return frozenset()
+    return frozenset(selected("SEQ")) - requirements_of(name)

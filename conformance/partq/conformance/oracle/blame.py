@@ -80,7 +80,7 @@ def blame(
 ) -> Blame:
     """Which requirements a history that the judge rejects may violate. ``whole``: the history that it
     was cut or shrunk from, if anything. ``spared``: what is never enforced, nor blamed, beside what
-    the profile does not promise. The other arguments
+    the profile does not promise of numbers. The other arguments
     are as for `judge`: the budget is that of each waived search, and `REJECTING` times as much that of the
     rejection."""
     reading = Reading.of(history)

@@ -134,8 +134,8 @@ def judge(
 ) -> Judgement:
     """Judge every entity of the history, or of the reading of one; the worst judgement stands. ``seconds``:
     the budget for each entity, of the processor's time. ``late``: by how many ns timers of the broker may be
-    late, if later than the history says. ``waived``: requirements that are not enforced; nor are those that
-    the profile does not promise, where they alone reject. ``nodes``: how many
+    late, if later than the history says. ``waived``: requirements that are not enforced; nor are those on
+    numbers that the profile does not promise, where they alone reject. ``nodes``: how many
     nodes the searches of an entity visit together at the most; None: as many as the time allows. ``again``:
     it is a second look, with more nodes than the first: most of them go into searches that start again in
     orders that are drawn. ``tell``: called with how far an entity's search has come."""
