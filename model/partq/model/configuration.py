@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .departures import in_force
 from .messages import KeyRule
-from .profiles import Entity, Profile, profile, requirements_of
+from .profiles import Entity, Profile, profile, requirements_of, unpromised
 
 FOREVER: Final = 2**63
 """Later than any time."""
@@ -117,6 +117,11 @@ class Config:
     def bits(self) -> int:
         """How many bits the counter has (SEQ-5)."""
         return self.profile.counter_bits
+
+    @property
+    def waivable(self) -> frozenset[str]:
+        """The requirements that a waiver lifts: those that bind, and what the profile does not promise."""
+        return self.binding | unpromised(self.profile.name)
 
     def forbids(self, requirement: str) -> bool:
         """Whether the requirement is enforced: it binds the profile, and is not waived."""

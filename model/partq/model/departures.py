@@ -18,7 +18,6 @@ from itertools import chain
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from . import mechanisms
-from .profiles import unpromised
 
 Where = Callable[[Any], bool]
 P = ParamSpec("P")
@@ -143,7 +142,7 @@ def in_force(cfg: Any) -> Mapping[Norm, Norm]:
 
 
 def _put_together(cfg: Any, waived: frozenset[str], consulted: Consulted | None) -> Mapping[Norm, Norm]:
-    lifted = waived & (cfg.binding | unpromised(cfg.profile.name))
+    lifted = waived & cfg.waivable
     found: dict[Norm, Norm] = {}
     for norm, departures in _registry.items():
         changes = []

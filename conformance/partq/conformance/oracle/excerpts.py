@@ -20,7 +20,6 @@ from partq.conformance.oracle.reading import Excerpt, Question
 from partq.conformance.oracle.search import Found
 from partq.conformance.oracle.uses import uses
 from partq.model.configuration import NARROWLY, Config
-from partq.model.profiles import unpromised
 from partq.model.state import State
 
 LEFT_OUT: Final = frozenset({"REB-14", "SEQ-4"})
@@ -73,6 +72,5 @@ def beginning(excerpt: Excerpt, start: State) -> tuple[State, Config]:
     narrow form does not either."""
     cfg = start.cfg
     waived = cfg.waived if cfg.waived.isdisjoint({NARROWLY}) else cfg.waived - {NARROWLY}
-    spared = excerpt.spared & (cfg.binding | unpromised(cfg.profile.name))
-    loose = replace(cfg, waived=waived.union(spared))
+    loose = replace(cfg, waived=waived.union(excerpt.spared & cfg.waivable))
     return start._replace(cfg=loose), loose if excerpt.known else cfg

@@ -141,13 +141,14 @@ def judge(
     orders that are drawn. ``tell``: called with how far an entity's search has come."""
     worst, reading = Judgement(Judged.ACCEPTED), Reading.of(history)
     unasked = unpromised(reading.history.header.profile)
+    free = waived if waived >= unasked else waived | unasked
     for entity in reading.entities:
         judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived, again)
-        if judgement.status is Judged.REJECTED and judgement.visited and not waived >= unasked:
-            judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, waived | unasked, again)
+        if judgement.status is Judged.REJECTED and judgement.visited and free is not waived:
+            judgement = _judge_entity(entity, _Budget(seconds, nodes, tell), late, free, again)
         if judgement.status is Judged.REJECTED and judgement.visited and not waived >= ANY_ORDER:
             if entity.leaves_order_open:
-                judgement = _with_any_order(judgement, entity, _Budget(seconds, nodes, tell), late, waived)
+                judgement = _with_any_order(judgement, entity, _Budget(seconds, nodes, tell), late, free)
         if judgement.status is Judged.REJECTED and entity.guessed:
             judgement = Judgement(
                 Judged.UNKNOWN, visited=judgement.visited, reason=entity.guessed, kind=NOT_MODELLED

@@ -259,7 +259,7 @@ class Search:
             for n in candidates:
                 if self.effects[n].doubt & BUSY and self.effects[n].action.txn is None:
                     yield from self._explained_by(node, n, (self.effects[n],), horizon, busy=True)
-        for n in filter(lambda n: may_fail(self.effects[n]), optional):  # and may have used up numbers
+        for n in (n for n in optional if may_fail(self.effects[n])):  # it may have used up numbers
             yield None, self._after(node, n, failed_send(node.state, self.effects[n].action))
 
     def _left_out(self, node: _Node, candidates: Sequence[int], horizon: int) -> list[int]:

@@ -62,6 +62,7 @@ def _untold(flows: Flows, p: int, action: Action) -> list[Change]:
 
 
 def tells(change: Change, action: Action) -> bool:
+    """Whether the event tells of the change."""
     return change[2] == action.state and action.flow in (None, change[1])
 
 
